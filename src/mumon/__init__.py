@@ -1,0 +1,50 @@
+"""mumon trains word vectors with the correct CBOW gradient.
+
+>>> from mumon import Word2Vec
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mumon.corpus import EncodedCorpus, TextOptions, corpus_from_files, corpus_from_sentences
+    from mumon.errors import MumonError
+    from mumon.model import Word2Vec
+    from mumon.vectors import WordVectors
+    from mumon.vocab import Vocabulary
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "EncodedCorpus": "mumon.corpus",
+    "MumonError": "mumon.errors",
+    "TextOptions": "mumon.corpus",
+    "Vocabulary": "mumon.vocab",
+    "Word2Vec": "mumon.model",
+    "WordVectors": "mumon.vectors",
+    "corpus_from_files": "mumon.corpus",
+    "corpus_from_sentences": "mumon.corpus",
+}
+__all__ = [  # noqa: PLE0604
+    "EncodedCorpus",
+    "MumonError",
+    "TextOptions",
+    "Vocabulary",
+    "Word2Vec",
+    "WordVectors",
+    "corpus_from_files",
+    "corpus_from_sentences",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used, so that `import mumon` stays instant."""
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'mumon' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

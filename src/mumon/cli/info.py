@@ -1,0 +1,50 @@
+"""`mumon info`: what a model is and how it was trained."""
+
+from __future__ import annotations
+
+import json as json_
+from pathlib import Path
+from typing import Any
+
+from mumon.cli import options
+
+
+def info(model: options.Model, json: options.Json = False) -> None:
+    """Show what MODEL holds and how it was trained.
+
+    Example: mumon info king.mumon
+    """
+    from mumon.formats import detect
+    from mumon.formats.directory import load_model
+    from mumon.vectors import WordVectors
+
+    about: dict[str, Any] = {"path": model, "format": detect(model).name}
+    training: dict[str, Any] = {}
+    if Path(model).is_dir():
+        loaded = load_model(model)
+        vectors = WordVectors(loaded.words, loaded.vectors, loaded.counts)
+        training = loaded.config
+        about["output_vectors"] = loaded.output is not None
+    else:
+        vectors = WordVectors.load(model)
+    about |= {"words": len(vectors), "vector_size": vectors.vector_size}
+    if vectors.counts is not None:
+        about["counted_tokens"] = int(vectors.counts.sum())
+    about["mean_norm"] = round(float(vectors.norms.mean()), 4)
+    about["first_words"] = vectors.index_to_key[:8]
+    if json:
+        print(json_.dumps({**about, "training": training}, ensure_ascii=False))
+        return
+    history = training.pop("history", [])
+    _show({**about, **training})
+    if history:
+        print("\n epoch      loss   last rate   tokens/s")
+        for epoch in history:
+            speed = epoch["tokens"] / max(epoch["seconds"], 1e-9)
+            print(f"{epoch['epoch']:6d} {epoch['loss']:9.4f} {epoch['alpha']:11.5f} {speed:10,.0f}")
+
+
+def _show(fields: dict[str, Any]) -> None:
+    for name, value in fields.items():
+        shown = " ".join(map(str, value)) if isinstance(value, list) else f"{value:,}" if type(value) is int else value
+        print(f"{name.replace('_', ' '):>18}  {shown}")

@@ -1,0 +1,52 @@
+"""Arguments and options that several commands share, and what they have in common."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+Corpus = Annotated[
+    list[str],
+    typer.Argument(
+        help="Files, folders, quoted globs or - for standard input: text with one sentence per line (also .gz .bz2 "
+        ".xz .zst), JSON lines (.jsonl) or Parquet.",
+        show_default=False,
+    ),
+]
+Model = Annotated[str, typer.Argument(help="A model folder or any vectors file mumon can read.", show_default=False)]
+Count = Annotated[int, typer.Option("-n", "--topn", min=1, help="How many words to show.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Tokenize = Annotated[
+    bool | None, typer.Option("--tokenize", help="Running text: split into sentences and words.", show_default=False)
+]
+Lowercase = Annotated[bool | None, typer.Option("--lowercase", help="Lower-case every word.", show_default=False)]
+TextField = Annotated[
+    str | None,
+    typer.Option("--text-field", help="Field of JSON lines or column of Parquet. [default: text]", show_default=False),
+]
+MinCount = Annotated[
+    int | None,
+    typer.Option("--min-count", min=0, help="Drop words that occur less often. [default: 5]", show_default=False),
+]
+MaxVocab = Annotated[
+    int | None, typer.Option("--max-vocab", min=1, help="Keep only so many frequent words.", show_default=False)
+]
+Unk = Annotated[
+    str | None, typer.Option("--unk", help="Train this word in place of all dropped ones.", show_default=False)
+]
+Threads = Annotated[
+    int | None, typer.Option("--threads", min=1, help="Threads. [default: one per core]", show_default=False)
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+
+
+def show_ranking(pairs: list[tuple[str, float]], as_json: bool, about: dict[str, Any]) -> None:
+    """Print words with their scores, for people (a table) or for programs."""
+    if as_json:
+        neighbours = [{"word": word, "score": round(float(score), 6)} for word, score in pairs]
+        print(json.dumps({**about, "neighbours": neighbours}, ensure_ascii=False))
+        return
+    for word, score in pairs:
+        print(f"{score:8.4f}  {word}")

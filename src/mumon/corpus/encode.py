@@ -1,0 +1,191 @@
+"""Writing the encoded corpus: every word's id and every sentence's offset, in one pass over the text."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mumon.corpus.sources import STDIN, find_files, read_pieces
+from mumon.corpus.table import ByteTable, Ids, TokenTable, ranked
+from mumon.corpus.text import Piece, TextOptions, prepare
+from mumon.errors import CorpusError
+from mumon.progress import Progress
+
+# A longer sentence is cut, without losing a token, so that blocks of work and their buffers stay small.
+MAX_SENTENCE = 10_000
+# Each encoding thread has a word table of its own; beyond this many, their memory outgrows what they save.
+MAX_ENCODERS = 8
+TOKENS_AT_ONCE = 1 << 20
+
+
+class CorpusWriter:
+    """Appends ids and sentence ends to files, then renumbers the ids by rank."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.tokens = self.sentences = self._last_end = 0
+        self._spans: list[tuple[int, int, int]] = []
+        self._ids = (folder / "ids.i32").open("wb")
+        self._offsets = (folder / "offsets.i64").open("wb")
+        self._offsets.write(np.int64(0).tobytes())
+
+    def append(self, table: int, ids: Ids, ends: npt.NDArray[np.int64]) -> None:
+        """Tokens numbered by `table`; `ends` counts the tokens of this call before each sentence end."""
+        ends = np.unique(ends + self.tokens)
+        ends = ends[ends > self._last_end]  # empty lines are not sentences
+        if len(ends):
+            cuts = _with_cuts(self._last_end, ends)
+            self._offsets.write(cuts.tobytes())
+            self.sentences += len(cuts)
+            self._last_end = int(ends[-1])
+        self._ids.write(ids.tobytes())
+        self._spans.append((table, self.tokens, self.tokens + len(ids)))
+        self.tokens += len(ids)
+
+    def finish(self, tables: list[Any]) -> None:
+        """Close the files and replace each table's numbering by ranks over the whole corpus."""
+        import pyarrow as pa
+
+        for file in (self._ids, self._offsets):
+            file.flush()
+            os.fsync(file.fileno())
+            file.close()
+        words, counts, ranks = ranked(tables)
+        if self.tokens:
+            ids = np.memmap(self.folder / "ids.i32", np.int32, "r+")
+            for table, begin, end in self._spans:
+                ids[begin:end] = ranks[table][ids[begin:end]]
+            ids.flush()
+        columns = pa.table({"word": words, "count": counts})
+        with pa.OSFile(str(self.folder / "words.arrow"), "wb") as sink, pa.ipc.new_file(sink, columns.schema) as writer:
+            writer.write_table(columns)
+
+    def close(self) -> None:
+        """Let go of the files, finished or not."""
+        self._ids.close()
+        self._offsets.close()
+
+
+def _with_cuts(begin: int, ends: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    starts = np.concatenate([[begin], ends[:-1]])
+    if np.all(ends - starts <= MAX_SENTENCE):
+        return ends
+    pieces = [
+        np.append(np.arange(start + MAX_SENTENCE, end, MAX_SENTENCE), end)
+        for start, end in zip(starts, ends, strict=True)
+    ]
+    return np.concatenate(pieces).astype(np.int64)
+
+
+def encode_files(
+    inputs: list[str], options: TextOptions, folder: Path, workers: int, progress: Progress
+) -> tuple[CorpusWriter, int]:
+    """Encode files into `folder`; returns the writer and how many characters were not UTF-8."""
+    names = find_files(inputs)
+    total = sum(os.stat(name).st_size for name in names if name != STDIN)
+    progress.start("reading", total, "B")
+    encoders = max(1, min(workers, MAX_ENCODERS))
+    tables = [ByteTable() for _ in range(encoders)]
+    free: SimpleQueue[int] = SimpleQueue()
+    for index in range(encoders):
+        free.put(index)
+    done = replaced = 0
+
+    def advance(amount: int) -> None:
+        nonlocal done
+        done += amount
+
+    def pieces() -> Iterator[Piece]:
+        for name in names:
+            yield from read_pieces(name, options, advance)
+
+    def encode(piece: Piece) -> tuple[int, Ids, npt.NDArray[np.int64], int]:
+        text, bad = prepare(piece, options)
+        index = free.get()
+        try:
+            return (index, *tables[index].encode(text), bad)
+        finally:
+            free.put(index)
+
+    writer = CorpusWriter(folder)
+    try:
+        with ThreadPoolExecutor(encoders, "mumon-encode") as pool:
+            for index, ids, ends, bad in _in_order(pool, encode, pieces(), 2 * encoders):
+                writer.append(index, ids, ends)
+                replaced += bad
+                progress.update(done, tokens=writer.tokens)
+        writer.finish(tables)
+    finally:
+        writer.close()
+    progress.finish(f"read {writer.tokens:,} tokens in {writer.sentences:,} sentences", tokens=writer.tokens)
+    return writer, replaced
+
+
+def _in_order(pool: ThreadPoolExecutor, function: Any, items: Iterable[Any], ahead: int) -> Iterator[Any]:
+    """`map` over a pool that keeps only `ahead` results in memory."""
+    waiting: deque[Future[Any]] = deque()
+    try:
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) > ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def encode_sequences(sentences: Iterable[Iterable[Any]], folder: Path, progress: Progress) -> tuple[CorpusWriter, int]:
+    """Encode any iterable of token sequences, read just once, into `folder`."""
+    try:
+        total = len(sentences)  # type: ignore[arg-type]
+    except TypeError:
+        total = 0
+    progress.start("reading", total, "sentences")
+    table, writer = TokenTable(), CorpusWriter(folder)
+    held: list[Ids] = []
+    ends: list[int] = []
+    size = 0
+
+    def flush() -> None:
+        nonlocal size
+        ids = np.concatenate([np.empty(0, np.int32), *held])
+        table.count(ids)
+        writer.append(0, ids, np.array(ends, np.int64))
+        held.clear()
+        ends.clear()
+        size = 0
+
+    try:
+        for number, sentence in enumerate(sentences):
+            if isinstance(sentence, str | bytes):
+                raise CorpusError(
+                    f"Sentence {number} is a string, not a list of tokens; split it first (text.split()), "
+                    "or name files with corpus_file=."
+                )
+            try:
+                held.append(table.encode(sentence))
+            except TypeError as error:
+                raise CorpusError(
+                    f"Sentence {number} is not a list of words ({error}); give a list of strings or integers for each."
+                ) from None
+            size += len(held[-1])
+            ends.append(size)
+            if size >= TOKENS_AT_ONCE:
+                flush()
+                progress.update(number + 1, tokens=writer.tokens)
+        flush()
+        writer.finish([table])
+    finally:
+        writer.close()
+    progress.finish(f"read {writer.tokens:,} tokens in {writer.sentences:,} sentences", tokens=writer.tokens)
+    return writer, table.replaced

@@ -1,0 +1,170 @@
+"""The encoded corpus on disk: made once, memory-mapped by every run that asks for the same text in the same way."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mumon import paths
+from mumon.corpus.encode import CorpusWriter, encode_files, encode_sequences
+from mumon.corpus.sources import STDIN, find_files
+from mumon.corpus.text import TextOptions
+from mumon.errors import CorpusError
+from mumon.progress import Progress
+
+ENCODING = 1  # raise when the files below change meaning: older caches are then made again
+INFO = "corpus.json"
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedCorpus:
+    """Text as numbers. Words are numbered by rank: 0 is the most frequent word of the corpus.
+
+    ids[offsets[s]:offsets[s+1]] is sentence s. Nothing is pruned here, so that one encoding serves every vocabulary.
+    """
+
+    ids: npt.NDArray[np.int32]
+    offsets: npt.NDArray[np.int64]
+    words: Any  # Arrow array of bytes, by rank
+    counts: npt.NDArray[np.int64]
+    replaced: int  # characters that were not UTF-8
+    fingerprint: str
+    reused: bool  # whether an earlier run had encoded it
+
+    @property
+    def tokens(self) -> int:
+        """How many words the text has, counting repetitions."""
+        return len(self.ids)
+
+    @property
+    def sentences(self) -> int:
+        """How many sentences the text has."""
+        return len(self.offsets) - 1
+
+    def __repr__(self) -> str:
+        return f"<EncodedCorpus: {self.tokens:,} tokens, {self.sentences:,} sentences, {len(self.counts):,} words>"
+
+
+def corpus_from_files(
+    inputs: Sequence[str | os.PathLike[str]],
+    options: TextOptions | None = None,
+    *,
+    workers: int = 1,
+    reuse: bool = True,
+    progress: Progress | None = None,
+) -> EncodedCorpus:
+    """Encode files, folders, globs or "-", or open what an earlier run encoded from the same unchanged files.
+
+    >>> import pathlib, tempfile
+    >>> text = pathlib.Path(tempfile.mkdtemp(), "a.txt")
+    >>> _ = text.write_text("the cat saw the dog\\nthe end\\n")
+    >>> corpus_from_files([text], reuse=False)
+    <EncodedCorpus: 7 tokens, 2 sentences, 5 words>
+    """
+    options = options or TextOptions()
+    names = find_files(inputs)
+
+    def encode(folder: Path) -> tuple[CorpusWriter, int]:
+        return encode_files(names, options, folder, workers, progress or Progress())
+
+    about = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
+    if STDIN in names or not reuse:
+        return _temporary(encode, about)
+    stamps = [_stamp(name) for name in names]
+    key = json.dumps([ENCODING, stamps, asdict(options)])
+    fingerprint = hashlib.sha256(key.encode()).hexdigest()[:24]
+    home = paths.cache_directory() / "corpora"
+    if (home / fingerprint / INFO).exists():
+        return _open(home / fingerprint, fingerprint, reused=True)
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        aside = Path(tempfile.mkdtemp(prefix=".encoding-", dir=home))
+    except OSError:  # a home that cannot be written to only costs the reuse
+        return _temporary(encode, about)
+    try:
+        _write_info(aside, *encode(aside), about, stamps)
+        _forget_stale(home)
+        try:
+            aside.rename(home / fingerprint)
+        except OSError:  # another process was first with the same corpus
+            shutil.rmtree(aside)
+    except BaseException:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise
+    return _open(home / fingerprint, fingerprint, reused=False)
+
+
+def corpus_from_sentences(
+    sentences: Iterable[Iterable[Any]], *, progress: Progress | None = None
+) -> EncodedCorpus:
+    """Encode an iterable of token sequences, reading it once; its files vanish with the object.
+
+    >>> corpus_from_sentences([["a", "b"], ["b"]])
+    <EncodedCorpus: 3 tokens, 2 sentences, 2 words>
+    """
+    return _temporary(lambda folder: encode_sequences(sentences, folder, progress or Progress()), "The iterable")
+
+
+def _temporary(encode: Callable[[Path], tuple[CorpusWriter, int]], about: str) -> EncodedCorpus:
+    folder = Path(tempfile.mkdtemp(prefix="mumon-"))
+    try:
+        _write_info(folder, *encode(folder), about, [])
+        corpus = _open(folder, folder.name, reused=False)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    weakref.finalize(corpus, shutil.rmtree, folder, ignore_errors=True)
+    return corpus
+
+
+def _stamp(name: str) -> tuple[str, int, int]:
+    stat = os.stat(name)
+    return str(Path(name).resolve()), stat.st_size, stat.st_mtime_ns
+
+
+def _write_info(
+    folder: Path, writer: CorpusWriter, replaced: int, about: str, stamps: list[tuple[str, int, int]]
+) -> None:
+    if not writer.tokens:
+        raise CorpusError(f"{about} holds 0 words; give text with one sentence per line, or --tokenize running text.")
+    info = {"tokens": writer.tokens, "sentences": writer.sentences, "replaced": replaced, "inputs": stamps}
+    (folder / INFO).write_text(json.dumps(info))
+
+
+def _open(folder: Path, fingerprint: str, reused: bool) -> EncodedCorpus:
+    import pyarrow as pa
+
+    info = json.loads((folder / INFO).read_text())
+    table = pa.ipc.open_file(pa.memory_map(str(folder / "words.arrow"))).read_all()
+    return EncodedCorpus(
+        ids=np.memmap(folder / "ids.i32", np.int32, "r", shape=(info["tokens"],)),
+        offsets=np.memmap(folder / "offsets.i64", np.int64, "r", shape=(info["sentences"] + 1,)),
+        words=table.column("word"),
+        counts=table.column("count").to_numpy(),
+        replaced=info["replaced"],
+        fingerprint=fingerprint,
+        reused=reused,
+    )
+
+
+def _forget_stale(home: Path) -> None:
+    """Delete encodings of files that have changed or gone: their fingerprint can never be asked for again."""
+    for info in home.glob(f"*/{INFO}"):
+        try:
+            stamps = json.loads(info.read_text())["inputs"]
+            current = [list(_stamp(name)) for name, *_ in stamps] if info.parent.name[0] != "." else stamps
+        except OSError:
+            current = []
+        if current != stamps:
+            shutil.rmtree(info.parent, ignore_errors=True)

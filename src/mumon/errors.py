@@ -1,0 +1,34 @@
+"""What mumon raises when the user can do something about it.
+
+Every message is one sentence with the number that matters and the next step. The command line prints it and exits
+with 1; from Python each class is also the built-in a reader would expect to catch.
+"""
+
+from __future__ import annotations
+
+
+class MumonError(Exception):
+    """Base of every error a user's input can cause."""
+
+
+class OptionError(MumonError, ValueError):
+    """An option or argument has an impossible value."""
+
+
+class CorpusError(MumonError, ValueError):
+    """The training text is missing, unreadable or holds nothing to learn from."""
+
+
+class FormatError(MumonError, ValueError):
+    """A model, vectors or vocabulary file is not what it claims to be."""
+
+
+class TrainingError(MumonError, ArithmeticError):
+    """Training produced values that are not finite."""
+
+
+class MissingWordError(MumonError, KeyError):
+    """A word is not in the vocabulary."""
+
+    def __str__(self) -> str:  # KeyError would show the message in quotes
+        return str(self.args[0]) if self.args else ""

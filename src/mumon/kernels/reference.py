@@ -1,0 +1,114 @@
+"""The paper's equations in NumPy float64, slow and obvious: the twin that every kernel is tested against.
+
+`source` holds the vectors v, `target` the vectors v'. A window is a centre word o, its C context words and noise words
+n_i with weights λ_i (1 for plain negative sampling; k/K for K shared ones):
+
+    L = -log σ(v'_o · h) - Σ_i λ_i log σ(-v'_{n_i} · h)        noise words equal to o are left out
+
+with h = (1/C) Σ_j v_{w_j} for CBOW (or the plain sum, `mean=False`), and h = v_o with L summed over the context words
+as targets for skip-gram.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+
+def sigmoid(x: Array | float) -> Array | float:
+    """σ(x) = 1 / (1 + e^-x)"""
+    return 1 / (1 + np.exp(-np.asarray(x, np.float64)))
+
+
+def pair_loss(h: Array, target: Array, word: int, noise: Sequence[int], weights: Sequence[float]) -> float:
+    """The loss of predicting `word` from h."""
+    loss = -np.log(sigmoid(target[word] @ h))
+    for n, weight in zip(noise, weights, strict=True):
+        if n != word:
+            loss -= weight * np.log(sigmoid(-target[n] @ h))
+    return float(loss)
+
+
+def pair_gradient(
+    h: Array, target: Array, word: int, noise: Sequence[int], weights: Sequence[float], d_target: Array
+) -> Array:
+    """∂L/∂h of `pair_loss`; ∂L/∂v' is added to d_target."""
+    error = sigmoid(target[word] @ h) - 1
+    d_h = error * target[word]
+    d_target[word] += error * h
+    for n, weight in zip(noise, weights, strict=True):
+        if n != word:
+            error = weight * sigmoid(target[n] @ h)
+            d_h = d_h + error * target[n]
+            d_target[n] += error * h
+    return np.asarray(d_h)
+
+
+def cbow_loss(
+    source: Array,
+    target: Array,
+    centre: int,
+    context: Sequence[int],
+    noise: Sequence[int],
+    weights: Sequence[float],
+    mean: bool = True,
+) -> float:
+    """L of one CBOW window."""
+    h = source[list(context)].sum(axis=0) / (len(context) if mean else 1)
+    return pair_loss(h, target, centre, noise, weights)
+
+
+def cbow_gradient(
+    source: Array,
+    target: Array,
+    centre: int,
+    context: Sequence[int],
+    noise: Sequence[int],
+    weights: Sequence[float],
+    mean: bool = True,
+    update: str = "correct",
+) -> tuple[Array, Array]:
+    """(∂L/∂v, ∂L/∂v') of one CBOW window; a context word that occurs twice receives its share twice.
+
+    update="faulty" is what word2vec.c, gensim and fastText apply in place of ∂L/∂v: C times it for the mean. For the
+    sum, gensim divides by C where nothing should be divided.
+    """
+    d_source, d_target = np.zeros_like(source), np.zeros_like(target)
+    C = len(context)
+    h = source[list(context)].sum(axis=0) / (C if mean else 1)
+    d_h = pair_gradient(h, target, centre, noise, weights, d_target)
+    divide = mean if update == "correct" else not mean
+    for word in context:
+        d_source[word] += d_h / (C if divide else 1)
+    return d_source, d_target
+
+
+def skipgram_loss(
+    source: Array,
+    target: Array,
+    centre: int,
+    context: Sequence[int],
+    noise: Sequence[Sequence[int]],
+    weights: Sequence[float],
+) -> float:
+    """L of one skip-gram window: the centre predicts each context word, the j-th against the noise words noise[j]."""
+    return sum(pair_loss(source[centre], target, word, noise[j], weights) for j, word in enumerate(context))
+
+
+def skipgram_gradient(
+    source: Array,
+    target: Array,
+    centre: int,
+    context: Sequence[int],
+    noise: Sequence[Sequence[int]],
+    weights: Sequence[float],
+) -> tuple[Array, Array]:
+    """(∂L/∂v, ∂L/∂v') of one skip-gram window."""
+    d_source, d_target = np.zeros_like(source), np.zeros_like(target)
+    for j, word in enumerate(context):
+        d_source[centre] += pair_gradient(source[centre], target, word, noise[j], weights, d_target)
+    return d_source, d_target

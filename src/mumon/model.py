@@ -1,0 +1,339 @@
+"""Word2Vec: the one public trainer, with gensim's names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from mumon.corpus import EncodedCorpus, TextOptions, corpus_from_files, corpus_from_sentences
+from mumon.errors import FormatError, OptionError
+from mumon.matrices import Matrix, initial_rows, new_matrix
+from mumon.progress import Progress, chosen_progress
+from mumon.settings import Settings, default_alpha
+from mumon.training import Epoch, Trainer
+from mumon.vectors import WordVectors
+from mumon.vocab import Merge, TrimRule, Vocabulary
+
+Files = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+
+class Word2Vec:
+    """Word vectors by CBOW or skip-gram with negative sampling.
+
+    Given a corpus, the constructor builds the vocabulary and trains; without one, call `build_vocab` and `train`.
+
+    Parameters
+    ----------
+    sentences
+        The path of a text file, or any iterable of token lists. It is read once, so a one-shot iterator will do.
+    corpus_file
+        One or several files, folders or globs: plain, .gz, .bz2, .xz or .zst text with one sentence per line, JSON
+        lines or Parquet.
+    vector_size, window, min_count, max_final_vocab, trim_rule, sample, negative, ns_exponent, epochs, seed, sg,
+    cbow_mean, shrink_windows, min_alpha
+        As in gensim 4.
+    alpha
+        The first learning rate; by default 0.075 for CBOW with the correct update and 0.025 otherwise.
+    workers
+        Threads; by default one for each core. One thread makes a run repeatable to the bit.
+    update
+        "correct" is the gradient of CBOW's loss; "faulty" is what word2vec.c, gensim and fastText do instead.
+    exact
+        True takes one SGD step per window with fresh noise words, as the paper does. False (the default) shares
+        `shared_negatives` noise words among `batch` windows: the same gradient in expectation, less noise, more speed.
+    unk
+        A word that stands for all words outside the vocabulary; by default they are passed over.
+    vocab
+        A fixed vocabulary (or its file) in place of the corpus's own.
+    tokenize, lowercase, text_field
+        How files become words: see `mumon.corpus.TextOptions`.
+    shuffle
+        Visit the sentences in another order each epoch.
+    total_epochs
+        The length of the rate schedule if it is longer than `epochs`: a later `train` goes on along it.
+    progress
+        True for a progress bar, False for silence; by default a bar on a terminal.
+
+    Examples
+    --------
+    >>> from mumon import Word2Vec
+    >>> sentences = [["the", "cat", "sat"], ["the", "dog", "sat"]] * 50
+    >>> model = Word2Vec(sentences, vector_size=16, min_count=1, epochs=20, workers=1)
+    >>> sorted(model.wv.index_to_key)
+    ['cat', 'dog', 'sat', 'the']
+    >>> model.wv["cat"].shape
+    (16,)
+    """
+
+    def __init__(
+        self,
+        sentences: str | os.PathLike[str] | Iterable[Iterable[Any]] | None = None,
+        corpus_file: Files | None = None,
+        *,
+        vector_size: int = 100,
+        alpha: float | None = None,
+        window: int = 5,
+        min_count: int = 5,
+        sample: float = 1e-3,
+        seed: int = 1,
+        workers: int | None = None,
+        min_alpha: float = 1e-4,
+        sg: int = 0,
+        hs: int = 0,
+        negative: int = 5,
+        ns_exponent: float = 0.75,
+        cbow_mean: int = 1,
+        epochs: int = 5,
+        trim_rule: TrimRule | None = None,
+        max_final_vocab: int | None = None,
+        shrink_windows: bool = True,
+        update: Literal["correct", "faulty"] = "correct",
+        exact: bool = False,
+        shared_negatives: int = 32,
+        batch: int = 32,
+        unk: str | None = None,
+        vocab: Vocabulary | str | os.PathLike[str] | None = None,
+        tokenize: bool = False,
+        lowercase: bool = False,
+        text_field: str = "text",
+        shuffle: bool = False,
+        total_epochs: int | None = None,
+        progress: bool | Progress | None = None,
+    ) -> None:
+        if hs:
+            raise OptionError("hs=1 (hierarchical softmax) is not offered; mumon trains with negative sampling only.")
+        _check_size("vector_size", vector_size)
+        _check_size("epochs", epochs)
+        if max_final_vocab is not None:
+            _check_size("max_final_vocab", max_final_vocab)
+        objective: Literal["cbow", "sg"] = "sg" if sg else "cbow"
+        self.settings = Settings(
+            objective=objective,
+            update=update,
+            cbow_mean=bool(cbow_mean),
+            exact=exact,
+            window=window,
+            shrink_windows=bool(shrink_windows),
+            negative=negative,
+            shared_negatives=shared_negatives,
+            batch=batch,
+            ns_exponent=ns_exponent,
+            sample=sample,
+            alpha=default_alpha(objective, update) if alpha is None else alpha,
+            min_alpha=min_alpha,
+            shuffle=shuffle,
+            seed=seed,
+            workers=workers or available_cores(),
+        )
+        self.vector_size, self.epochs = vector_size, epochs
+        self.min_count, self.max_final_vocab, self.trim_rule, self.unk = min_count, max_final_vocab, trim_rule, unk
+        self.text = TextOptions(tokenize, lowercase, text_field)
+        self.history: list[Epoch] = []
+        self._schedule = (0, total_epochs or epochs)  # epochs behind us, epochs in all
+        self._progress = progress
+        self._corpus: tuple[Any, EncodedCorpus] | None = None
+        self.vocabulary: Vocabulary | None = None
+        if vocab is not None:
+            self._set_vocabulary(vocab if isinstance(vocab, Vocabulary) else Vocabulary.load(vocab, unk))
+        if sentences is not None or corpus_file is not None:
+            if self.vocabulary is None:
+                self.build_vocab(sentences, corpus_file)
+            self.train(sentences, corpus_file)
+
+    @property
+    def wv(self) -> WordVectors:
+        """The trained vectors and the questions they answer."""
+        self._require_vocabulary()
+        return self._wv
+
+    @property
+    def syn1neg(self) -> Matrix:
+        """The output (target) vectors, row by row beside `wv.vectors`."""
+        self._require_vocabulary()
+        return self._target[:, : self.vector_size]
+
+    def build_vocab(
+        self,
+        sentences: str | os.PathLike[str] | Iterable[Iterable[Any]] | None = None,
+        corpus_file: Files | None = None,
+        *,
+        merge_vocab: Merge | None = None,
+    ) -> None:
+        """Read a corpus and choose the vocabulary; with `merge_vocab`, join it to the one the model has."""
+        with chosen_progress(self._progress) as progress:
+            corpus = self._read(sentences, corpus_file, progress)
+        found = Vocabulary.from_corpus(
+            corpus,
+            min_count=self.min_count,
+            max_final_vocab=self.max_final_vocab,
+            trim_rule=self.trim_rule,
+            unk=self.unk,
+        )
+        if self.vocabulary is not None and merge_vocab is not None:
+            found = self.vocabulary.merge(found, merge_vocab)
+        self._set_vocabulary(found)
+
+    def train(
+        self,
+        sentences: str | os.PathLike[str] | Iterable[Iterable[Any]] | None = None,
+        corpus_file: Files | None = None,
+        *,
+        epochs: int | None = None,
+        start_alpha: float | None = None,
+        end_alpha: float | None = None,
+        merge_vocab: Merge | None = None,
+    ) -> list[Epoch]:
+        """Train on a corpus, the first time or further; returns what was added to `history`.
+
+        The rate goes on along a schedule that is not finished (see `total_epochs`), and else starts a new one. New
+        words are passed over unless `merge_vocab` is "new" or "union".
+        """
+        if merge_vocab is not None:
+            self.build_vocab(sentences, corpus_file, merge_vocab=merge_vocab)
+        vocabulary = self._require_vocabulary()
+        done, total = self._schedule
+        if done >= total or start_alpha is not None or end_alpha is not None:
+            done, total = 0, epochs or self.epochs
+        epochs = min(epochs or self.epochs, total - done)
+        settings = replace(
+            self.settings,
+            alpha=self.settings.alpha if start_alpha is None else start_alpha,
+            min_alpha=self.settings.min_alpha if end_alpha is None else end_alpha,
+        )
+        with chosen_progress(self._progress) as progress:
+            corpus = self._read(sentences, corpus_file, progress)
+            lookup = vocabulary.lookup(corpus)
+            trainer = Trainer(corpus, lookup, vocabulary.counts, self._source, self._target, settings, progress)
+            added = trainer.run(epochs, first_epoch=len(self.history), done=done, total=total)
+        self._corpus = None  # the caller may refill the same list and train again
+        self.history += added
+        self._schedule = (done + epochs, total)
+        self._wv.fill_norms(force=True)
+        return added
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model as a folder that mumon, model2vec and sentence-transformers load."""
+        from mumon.formats.directory import save_model
+
+        vocabulary = self._require_vocabulary()
+        config = {
+            **asdict(self.settings),
+            **asdict(self.text),
+            "epochs": self.epochs,
+            "schedule": self._schedule,
+            "min_count": self.min_count,
+            "max_final_vocab": self.max_final_vocab,
+            "unk": self.unk,
+            "history": [asdict(epoch) for epoch in self.history],
+        }
+        save_model(path, vocabulary.words, vocabulary.counts, self.wv.vectors, self.syn1neg, config)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, progress: bool | Progress | None = None) -> Word2Vec:
+        """A model written by `save`, ready for questions and for more training."""
+        from mumon.formats.directory import load_model
+
+        loaded = load_model(path)
+        config = dict(loaded.config)
+        try:
+            settings = Settings(**{name: config[name] for name in Settings.__dataclass_fields__})
+            model = cls(vector_size=loaded.vectors.shape[1], epochs=config["epochs"], unk=config["unk"], progress=progress)
+            model.settings = settings
+            model.text = TextOptions(**{name: config[name] for name in TextOptions.__dataclass_fields__})
+            model.min_count, model.max_final_vocab = config["min_count"], config["max_final_vocab"]
+            model.history = [Epoch(**epoch) for epoch in config["history"]]
+            done, total = config["schedule"]
+        except (KeyError, TypeError, ValueError) as error:
+            raise FormatError(f"{os.fspath(path)} does not say how it was trained ({error}); load it with WordVectors.load.") from None
+        model._schedule = (int(done), int(total))
+        counts = np.zeros(len(loaded.words), np.int64) if loaded.counts is None else loaded.counts
+        model._adopt(Vocabulary(loaded.words, counts, model.unk), loaded.vectors, loaded.output)
+        return model
+
+    @classmethod
+    def from_vectors(cls, vectors: WordVectors | str | os.PathLike[str], **options: Any) -> Word2Vec:
+        """A model that starts from existing vectors (any readable file) and is then trained further.
+
+        The words and rows are those of the file; output vectors start at zero. `options` are the constructor's.
+
+        >>> import numpy as np
+        >>> start = WordVectors(["cat", "dog"], np.ones((2, 8), np.float32))
+        >>> model = Word2Vec.from_vectors(start, min_count=1, workers=1, epochs=1)
+        >>> _ = model.train([["cat", "dog", "bird"]] * 20, merge_vocab="union")
+        >>> len(model.wv)
+        3
+        """
+        wv = vectors if isinstance(vectors, WordVectors) else WordVectors.load(vectors)
+        model = cls(vector_size=wv.vector_size, **options)
+        counts = np.zeros(len(wv), np.int64) if wv.counts is None else wv.counts
+        model._adopt(Vocabulary(list(wv.index_to_key), counts, model.unk), wv.vectors, None)
+        return model
+
+    def _read(self, sentences: Any, corpus_file: Files | None, progress: Progress) -> EncodedCorpus:
+        """Encode a corpus, or use again what `build_vocab` has just encoded, for the `train` that follows it."""
+        given = corpus_file if sentences is None else sentences
+        if given is None:
+            raise OptionError("There is nothing to read: give sentences (token lists) or corpus_file (paths).")
+        if sentences is not None and corpus_file is not None:
+            raise OptionError("Give sentences or corpus_file, not both.")
+        if self._corpus is not None and self._corpus[0] is given:
+            return self._corpus[1]
+        files = _as_files(given, corpus_file is not None)
+        if isinstance(given, EncodedCorpus):
+            corpus = given
+        elif files is not None:
+            corpus = corpus_from_files(files, self.text, workers=self.settings.workers, progress=progress)
+        else:
+            corpus = corpus_from_sentences(given, progress=progress)
+        if corpus.replaced:
+            progress.note(f"{corpus.replaced:,} characters were not valid UTF-8 and became U+FFFD.")
+        self._corpus = (given, corpus)
+        return corpus
+
+    def _set_vocabulary(self, vocabulary: Vocabulary) -> None:
+        """Make room for a vocabulary; words that had rows keep them, in both matrices."""
+        old, old_source, old_target = self.vocabulary, getattr(self, "_source", None), getattr(self, "_target", None)
+        self._source = new_matrix(len(vocabulary), self.vector_size)
+        self._target = new_matrix(len(vocabulary), self.vector_size)
+        known = np.full(len(vocabulary), -1) if old is None else old.rows_of(vocabulary.words)
+        initial_rows(self._source, self.vector_size, np.flatnonzero(known < 0), self.settings.seed)
+        if old_source is not None and old_target is not None:
+            self._source[known >= 0] = old_source[known[known >= 0]]
+            self._target[known >= 0] = old_target[known[known >= 0]]
+        self.vocabulary = vocabulary
+        self._wv = WordVectors(vocabulary.words, self._source[:, : self.vector_size], vocabulary.counts)
+
+    def _adopt(self, vocabulary: Vocabulary, vectors: Matrix, output: Matrix | None) -> None:
+        self._set_vocabulary(vocabulary)
+        self._source[:, : self.vector_size] = vectors
+        if output is not None:
+            self._target[:, : self.vector_size] = output
+
+    def _require_vocabulary(self) -> Vocabulary:
+        if self.vocabulary is None:
+            raise OptionError("The model has no vocabulary yet; give the constructor a corpus or call build_vocab first.")
+        return self.vocabulary
+
+
+def available_cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _as_files(given: Any, certain: bool) -> list[str | os.PathLike[str]] | None:
+    """The paths that a corpus argument names, or None if it is an iterable of sentences."""
+    if isinstance(given, str | os.PathLike):
+        return [given]
+    if certain or (isinstance(given, list | tuple) and given and all(isinstance(item, Path) for item in given)):
+        return list(given)
+    return None
+
+
+def _check_size(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise OptionError(f"{name} is {value!r}; it must be a whole number of at least 1.")

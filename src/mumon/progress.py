@@ -1,0 +1,161 @@
+"""Telling people what is going on: a live bar on a terminal, plain lines elsewhere, JSON lines for programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from types import TracebackType
+from typing import IO, Any
+
+
+class Progress:
+    """What long work reports to; this base class keeps silent.
+
+    A stage begins with `start`, hears `update` with the amount done so far and the fields worth showing, and ends with
+    `finish`. Stages follow one another; they do not nest.
+    """
+
+    def start(self, stage: str, total: int, unit: str) -> None:
+        """A stage of `total` units of work begins (0 if nobody knows how many)."""
+
+    def update(self, done: int, **fields: float) -> None:
+        """So much of the stage is done."""
+
+    def finish(self, summary: str, **fields: float) -> None:
+        """The stage is complete."""
+
+    def note(self, text: str) -> None:
+        """Something a person should read."""
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class BarProgress(Progress):
+    """A live bar: percent, speed, rate, loss, time left."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+
+        self._console = Console(stderr=True)
+        self._bar: Any = None
+
+    def start(self, stage: str, total: int, unit: str) -> None:
+        from rich import progress
+
+        self.close()
+        self._bar = progress.Progress(
+            progress.TextColumn("[bold]{task.description}"),
+            progress.BarColumn(bar_width=None if self._console.width < 80 else 30),
+            progress.TaskProgressColumn(),
+            progress.TextColumn("{task.fields[shown]}"),
+            progress.TimeRemainingColumn(compact=True),
+            console=self._console,
+            transient=True,
+        )
+        self._task = self._bar.add_task(stage, total=total or None, shown="")
+        self._bar.start()
+
+    def update(self, done: int, **fields: float) -> None:
+        if self._bar is not None:
+            self._bar.update(self._task, completed=done, shown=_shown(fields))
+
+    def finish(self, summary: str, **fields: float) -> None:
+        self.close()
+        self._console.print(f"[green]✓[/] {summary}", highlight=False)
+
+    def note(self, text: str) -> None:
+        self._console.print(f"[dim]{text}[/]", highlight=False)
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+
+class LineProgress(Progress):
+    """A plain line now and then, for logs."""
+
+    def __init__(self, stream: IO[str] | None = None, every: float = 5.0) -> None:
+        self._stream, self._every = stream or sys.stderr, every
+
+    def start(self, stage: str, total: int, unit: str) -> None:
+        self._stage, self._total, self._last = stage, total, time.monotonic()
+
+    def update(self, done: int, **fields: float) -> None:
+        if time.monotonic() - self._last >= self._every:
+            self._last = time.monotonic()
+            percent = f" {100 * done / self._total:.0f} %" if self._total else ""
+            self.note(f"{self._stage}{percent}  {_shown(fields)}")
+
+    def finish(self, summary: str, **fields: float) -> None:
+        self.note(summary)
+
+    def note(self, text: str) -> None:
+        print(text, file=self._stream, flush=True)
+
+
+class JsonProgress(LineProgress):
+    """One JSON object per line: events start, progress, finish and note."""
+
+    def __init__(self, stream: IO[str] | None = None, every: float = 1.0) -> None:
+        super().__init__(stream, every)
+
+    def start(self, stage: str, total: int, unit: str) -> None:
+        super().start(stage, total, unit)
+        self._event("start", total=total, unit=unit)
+
+    def update(self, done: int, **fields: float) -> None:
+        if time.monotonic() - self._last >= self._every:
+            self._last = time.monotonic()
+            self._event("progress", done=done, total=self._total, **fields)
+
+    def finish(self, summary: str, **fields: float) -> None:
+        self._event("finish", summary=summary, **fields)
+
+    def note(self, text: str) -> None:
+        print(json.dumps({"event": "note", "text": text}), file=self._stream, flush=True)
+
+    def _event(self, event: str, **fields: Any) -> None:
+        record = {"event": event, "stage": self._stage, "time": round(time.time(), 3), **fields}
+        print(json.dumps(record), file=self._stream, flush=True)
+
+
+def chosen_progress(choice: bool | Progress | None) -> Progress:
+    """The reporter that an argument `progress=` asks for: None means a bar if someone is at the terminal."""
+    if isinstance(choice, Progress):
+        return choice
+    if choice is None:
+        choice = sys.stderr is not None and sys.stderr.isatty()
+    return BarProgress() if choice else Progress()
+
+
+def _shown(fields: dict[str, float]) -> str:
+    parts = []
+    if "epochs" in fields:
+        parts.append(f"epoch {fields['epoch']:.0f}/{fields['epochs']:.0f}")
+    if "tokens" in fields:
+        parts.append(f"{_short(fields['tokens'])} tokens")
+    if "speed" in fields:
+        parts.append(f"{_short(fields['speed'])} tokens/s")
+    if "alpha" in fields:
+        parts.append(f"rate {fields['alpha']:.4f}")
+    if "loss" in fields:
+        parts.append(f"loss {fields['loss']:.3f}")
+    return "  ".join(parts)
+
+
+def _short(number: float) -> str:
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= size:
+            return f"{number / size:.3g} {letter}"
+    return f"{number:.0f}"

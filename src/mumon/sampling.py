@@ -1,0 +1,57 @@
+"""Random numbers as pure functions of where they are used, the noise distribution, and subsampling."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from mumon.errors import OptionError
+
+CERTAIN = 1 << 32  # chances are integers of 2³²
+SAMPLE, NOISE, ORDER, INITIAL = range(4)  # what a stream of random numbers is for
+
+
+def stream_seed(seed: int, epoch: int, block: int, purpose: int) -> np.uint64:
+    """The seed of one stream of random numbers: the same whichever thread runs the block, and whenever.
+
+    >>> stream_seed(1, 0, 0, 0) == stream_seed(1, 0, 0, 0) != stream_seed(1, 0, 1, 0)
+    True
+    """
+    return np.uint64(np.random.SeedSequence((seed, epoch, block, purpose)).generate_state(1, np.uint64)[0])
+
+
+def noise_distribution(counts: npt.NDArray[np.int64], exponent: float) -> npt.NDArray[np.float64]:
+    """P_n(w) ∝ count(w)^exponent.
+
+    >>> noise_distribution(np.array([16, 1]), 0.75).round(3).tolist()
+    [0.889, 0.111]
+    """
+    logs = exponent * np.log(np.maximum(counts, 1).astype(np.float64))  # in logs, so that no exponent overflows
+    weights = np.exp(logs - logs.max())
+    return np.asarray(weights / weights.sum())
+
+
+def alias_table(probabilities: npt.NDArray[np.float64]) -> npt.NDArray[np.uint32]:
+    """Vose's alias table: a draw from any distribution in constant time, exact for rare words.
+
+    Row w holds the share of bin w (of 2³²) that word w keeps and the word that has the rest.
+    """
+    from mumon.kernels.alias import build_alias
+
+    return np.asarray(build_alias(np.ascontiguousarray(probabilities, np.float64)))
+
+
+def keep_chances(counts: npt.NDArray[np.int64], sample: float) -> npt.NDArray[np.uint64]:
+    """The chance (of 2³²) that an occurrence of each word survives subsampling.
+
+    word2vec's rule, with f a word's share of the corpus: √(sample/f) + sample/f, at most 1; sample = 0 keeps all.
+
+    >>> (keep_chances(np.array([999_000, 1_000]), 1e-3) / CERTAIN).round(3).tolist()
+    [0.033, 1.0]
+    """
+    if not 0 <= sample < np.inf:
+        raise OptionError(f"sample is {sample}; it must be 0 (keep every word) or a small positive number such as 1e-3.")
+    if sample == 0:
+        return np.full(len(counts), CERTAIN, np.uint64)
+    ratio = sample * counts.sum() / np.maximum(counts, 1)
+    return np.asarray((np.minimum(np.sqrt(ratio) + ratio, 1.0) * CERTAIN).astype(np.uint64))

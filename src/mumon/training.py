@@ -1,0 +1,247 @@
+"""Training: blocks of sentences given to threads, the learning-rate schedule, the loss, the history."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mumon.corpus import EncodedCorpus
+from mumon.errors import TrainingError
+from mumon.matrices import Matrix
+from mumon.progress import Progress
+from mumon.sampling import NOISE, ORDER, SAMPLE, alias_table, keep_chances, noise_distribution, stream_seed
+from mumon.settings import Settings
+
+# A block is the unit of work of a thread, of random streams and of the rate: some 10 ms of training, small beside an
+# epoch even for short corpora.
+BLOCK_TOKENS, MIN_BLOCK_TOKENS, BLOCKS_PER_EPOCH = 16_384, 1_024, 256
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What one epoch did. `loss` is the mean negative-sampling loss per trained token."""
+
+    epoch: int
+    loss: float
+    alpha: float
+    tokens: int
+    trained_tokens: int
+    seconds: float
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Words of the corpus read per second."""
+        return self.tokens / self.seconds if self.seconds else 0.0
+
+
+class Trainer:
+    """Trains two matrices in place on one corpus. `run` may be called again to go on along the schedule."""
+
+    def __init__(
+        self,
+        corpus: EncodedCorpus,
+        lookup: npt.NDArray[np.int32],
+        counts: npt.NDArray[np.int64],
+        source: Matrix,
+        target: Matrix,
+        settings: Settings,
+        progress: Progress | None = None,
+    ) -> None:
+        self.corpus, self.lookup, self.settings = corpus, lookup, settings
+        self.source, self.target = source, target
+        self.progress = progress or Progress()
+        self.keep = keep_chances(counts, settings.sample)
+        self.alias = alias_table(noise_distribution(counts, settings.ns_exponent))
+        self.bounds = block_bounds(corpus.offsets)
+        self._kernel = _kernel(settings)
+
+    def run(
+        self,
+        epochs: int,
+        *,
+        first_epoch: int = 0,
+        done: int = 0,
+        total: int | None = None,
+    ) -> list[Epoch]:
+        """Train some epochs of a rate schedule `total` epochs long, of which `done` lie behind.
+
+        `first_epoch` numbers them over the model's whole life, so that no two epochs see the same random draws.
+        """
+        total = total or done + epochs
+        history = []
+        with _one_blas_thread():
+            self.progress.start("training", epochs * self.corpus.tokens, "tokens")
+            for past in range(epochs):
+                schedule = _Schedule(self.settings, done + past, total)
+                history.append(self._epoch(first_epoch + past, schedule, past * self.corpus.tokens))
+        for matrix in (self.source, self.target):
+            for first in range(0, len(matrix), 1 << 16):
+                if not np.isfinite(matrix[first : first + (1 << 16)]).all():
+                    raise TrainingError(_divergence("weights", first_epoch + epochs, self.settings.alpha))
+        seconds = sum(epoch.seconds for epoch in history)
+        self.progress.finish(
+            f"trained {epochs} epochs in {seconds:.1f} s, loss {history[-1].loss:.4f}", loss=history[-1].loss
+        )
+        return history
+
+    def _epoch(self, epoch: int, schedule: _Schedule, done_before: int) -> Epoch:
+        started = time.perf_counter()
+        blocks = len(self.bounds) - 1
+        order = np.arange(blocks)
+        if self.settings.shuffle:
+            np.random.default_rng(int(stream_seed(self.settings.seed, epoch, 0, ORDER))).shuffle(order)
+        tickets, tally, stop = count(), _Tally(), threading.Event()
+        failures: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                train_block = self._block_trainer()
+                while not stop.is_set() and (ticket := next(tickets)) < blocks:
+                    alpha = schedule.rate(ticket / blocks)
+                    block = train_block(epoch, int(order[ticket]), alpha)
+                    if not np.isfinite(block.loss):
+                        raise TrainingError(_divergence("loss", epoch + 1, alpha))
+                    tally.add(block)
+            except BaseException as error:
+                failures.append(error)
+                stop.set()
+
+        threads = [threading.Thread(target=work, name=f"mumon-{i}") for i in range(min(self.settings.workers, blocks))]
+        for thread in threads:
+            thread.start()
+        try:
+            for thread in threads:
+                while thread.is_alive():
+                    thread.join(0.1)
+                    self._report(tally, schedule, done_before, started)
+        finally:  # on Ctrl-C, each thread ends its block before anyone else touches the matrices
+            stop.set()
+            for thread in threads:
+                thread.join()
+        if failures:
+            raise failures[0]
+        seconds = time.perf_counter() - started
+        return Epoch(epoch + 1, tally.mean, schedule.rate(1.0), tally.tokens, tally.trained, seconds)
+
+    def _report(self, tally: _Tally, schedule: _Schedule, before: int, started: float) -> None:
+        self.progress.update(
+            before + tally.tokens,
+            epoch=schedule.done + 1,
+            epochs=schedule.total,
+            alpha=schedule.rate(tally.tokens / self.corpus.tokens),
+            loss=tally.mean,
+            speed=tally.tokens / max(time.perf_counter() - started, 1e-9),
+        )
+
+    def _block_trainer(self) -> Callable[[int, int, float], _Block]:
+        """A function that trains one block, with buffers of its own: one per thread."""
+        offsets, bounds, settings = self.corpus.offsets, self.bounds, self.settings
+        room = int(np.max(offsets[bounds[1:]] - offsets[bounds[:-1]]))
+        ids, left, right = (np.empty(room, np.int32) for _ in range(3))
+        window = min(settings.window, room)
+        from mumon.kernels.blocks import sample_block
+
+        def train(epoch: int, block: int, alpha: float) -> _Block:
+            first, last = int(bounds[block]), int(bounds[block + 1])
+            n = sample_block(
+                self.corpus.ids, offsets, first, last, self.lookup, self.keep, window, settings.shrink_windows,
+                settings.shuffle, stream_seed(settings.seed, epoch, block, SAMPLE), ids, left, right,
+            )  # fmt: skip
+            loss, counted = self._kernel(
+                self.source, self.target, ids[:n], left[:n], right[:n], self.alias, np.float32(alpha),
+                stream_seed(settings.seed, epoch, block, NOISE),
+            )  # fmt: skip
+            return _Block(int(offsets[last] - offsets[first]), n, loss, counted)
+
+        return train
+
+
+@dataclass(frozen=True)
+class _Schedule:
+    """The learning rate of one epoch falls linearly with its blocks, in the order they are given out."""
+
+    settings: Settings
+    done: int
+    total: int
+
+    def rate(self, part: float) -> float:
+        """The rate after this part (0 … 1) of the epoch."""
+        alpha, end = self.settings.alpha, min(self.settings.min_alpha, self.settings.alpha)
+        return alpha - (alpha - end) * (self.done + part) / self.total
+
+
+@dataclass(frozen=True)
+class _Block:
+    tokens: int
+    trained: int
+    loss: float
+    counted: int
+
+
+class _Tally:
+    """Sums over blocks, in float64 and under a lock: gensim's running loss has neither."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.tokens = self.trained = self._counted = 0
+        self.loss = 0.0
+
+    def add(self, block: _Block) -> None:
+        with self._lock:
+            self.tokens += block.tokens
+            self.trained += block.trained
+            self.loss += block.loss
+            self._counted += block.counted
+
+    @property
+    def mean(self) -> float:
+        return self.loss / self._counted if self._counted else 0.0
+
+
+def block_bounds(offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Sentence numbers at which blocks begin, and the end: blocks of whole sentences and nearly equal length."""
+    tokens = int(offsets[-1])
+    size = min(max(tokens // BLOCKS_PER_EPOCH, MIN_BLOCK_TOKENS), BLOCK_TOKENS)
+    bounds = np.searchsorted(offsets, np.arange(0, tokens, size))
+    return np.unique(np.append(bounds, len(offsets) - 1))
+
+
+def _kernel(settings: Settings) -> Callable[..., tuple[float, int]]:
+    """The kernel that the settings ask for, as a function of what changes from block to block."""
+    from mumon.kernels.cbow import cbow_exact, cbow_fast
+    from mumon.kernels.skipgram import skipgram_exact, skipgram_fast
+
+    noise = (settings.negative,) if settings.exact else (settings.negative, settings.shared_negatives, settings.batch)
+    if settings.objective == "sg":
+        function: Any = skipgram_exact if settings.exact else skipgram_fast
+        division: tuple[bool, ...] = ()
+    else:
+        function = cbow_exact if settings.exact else cbow_fast
+        division = settings.division
+
+    def train(
+        source: Matrix, target: Matrix, ids: Any, left: Any, right: Any, alias: Any, alpha: np.float32, seed: np.uint64
+    ) -> tuple[float, int]:
+        return function(source, target, ids, left, right, alias, *noise, alpha, *division, seed)  # type: ignore[no-any-return]
+
+    return train
+
+
+def _one_blas_thread() -> AbstractContextManager[Any]:
+    """Training threads are enough; a BLAS that starts more makes them wait for each other."""
+    import scipy.linalg.cython_blas  # noqa: F401  loaded now so that the limit applies to it
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(1, user_api="blas")  # type: ignore[no-any-return]
+
+
+def _divergence(what: str, epoch: int, alpha: float) -> str:
+    return f"The {what} stopped being finite in epoch {epoch} at rate {alpha:.4g}; start from a lower alpha."

@@ -1,0 +1,161 @@
+"""The vocabulary: which words get a row, in which order, and how often each occurred."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from mumon.corpus import EncodedCorpus
+from mumon.errors import CorpusError, FormatError, OptionError
+
+Counts = npt.NDArray[np.int64]
+Merge = Literal["old", "new", "union"]
+# gensim's trim rules answer 0 (as min_count says), 1 (drop) or 2 (keep).
+TrimRule = Callable[[str, int, int], int]
+RULE_DEFAULT, RULE_DISCARD, RULE_KEEP = 0, 1, 2
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """Words by count, most frequent first, ties by UTF-8 bytes; row i of a model belongs to words[i].
+
+    `unk`, if given, is one of the words and stands for every word outside the vocabulary.
+
+    >>> Vocabulary.from_counts({"b": 2, "a": 2, "c": 9}).words
+    ['c', 'a', 'b']
+    """
+
+    words: list[str]
+    counts: Counts
+    unk: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """The row of each word."""
+        return {word: row for row, word in enumerate(self.words)}
+
+    @classmethod
+    def from_counts(cls, counts: Mapping[str, int], unk: str | None = None) -> Vocabulary:
+        """A vocabulary of just these words."""
+        ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0].encode("utf-8", "surrogatepass")))
+        return cls([word for word, _ in ordered], np.array([count for _, count in ordered], np.int64), unk)
+
+    @classmethod
+    def from_corpus(
+        cls,
+        corpus: EncodedCorpus,
+        *,
+        min_count: int = 5,
+        max_final_vocab: int | None = None,
+        trim_rule: TrimRule | None = None,
+        unk: str | None = None,
+    ) -> Vocabulary:
+        """The words that occur `min_count` times or as `trim_rule` decides, the `max_final_vocab` most frequent of them.
+
+        With `unk`, what is dropped is counted under that word instead of being passed over.
+        """
+        frequent = int(np.searchsorted(-corpus.counts, -max(min_count, 0), side="right"))
+        if trim_rule is None:
+            words, counts = _decoded(corpus, frequent), corpus.counts[:frequent].copy()
+        else:
+            every = _decoded(corpus, len(corpus.counts))
+            verdicts = [trim_rule(word, int(count), min_count) for word, count in zip(every, corpus.counts, strict=True)]
+            rows = [
+                row
+                for row, verdict in enumerate(verdicts)
+                if verdict == RULE_KEEP or (verdict == RULE_DEFAULT and row < frequent)
+            ]
+            words, counts = [every[row] for row in rows], corpus.counts[rows]
+        if max_final_vocab is not None:
+            words, counts = words[:max_final_vocab], counts[:max_final_vocab]
+        if not words:
+            raise CorpusError(
+                f"No word is left: the most frequent, {_decoded(corpus, 1)[0]!r}, occurs {corpus.counts[0]} times "
+                f"and min_count is {min_count}; lower it."
+            )
+        if unk is None:
+            return cls(words, counts)
+        known = dict(zip(words, map(int, counts), strict=True))
+        known[unk] = known.get(unk, 0) + corpus.tokens - int(counts.sum())
+        return cls.from_counts(known, unk)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], unk: str | None = None) -> Vocabulary:
+        """Read `word count` lines; the count is what follows the last blank, so that words may contain blanks."""
+        counts: dict[str, int] = {}
+        try:
+            text = Path(path).read_bytes().decode("utf-8", "replace")
+        except OSError as error:
+            raise FormatError(f"The vocabulary {fspath(path)} cannot be read ({error.strerror}).") from None
+        for number, line in enumerate(text.split("\n"), 1):
+            line = line.removesuffix("\r")
+            if not line:
+                continue
+            word, _, count = line.rpartition(" " if " " in line else "\t")
+            if not count.isdecimal() or not word:
+                raise FormatError(f"{fspath(path)} line {number} is not a word and its count: {line[:60]!r}.")
+            if word in counts:
+                raise FormatError(f"{fspath(path)} line {number} repeats the word {word!r}; remove one of the two.")
+            counts[word] = int(count)
+        if not counts:
+            raise FormatError(f"{fspath(path)} holds 0 words; a vocabulary has one word and its count per line.")
+        if unk is not None:
+            counts.setdefault(unk, 0)
+        return cls.from_counts(counts, unk)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write `word count` lines, whole or not at all."""
+        from mumon.formats.atomic import atomic_file
+
+        for word in self.words:
+            if "\n" in word or "\r" in word:
+                raise FormatError(f"The word {word!r} contains a line break, which `word count` lines cannot hold.")
+        with atomic_file(path) as file:
+            for word, count in zip(self.words, self.counts, strict=True):
+                file.write(f"{word} {count}\n".encode())
+
+    def merge(self, new: Vocabulary, how: Merge) -> Vocabulary:
+        """The vocabulary for training on: the `old` words, the `new` ones, or the `union` of both.
+
+        `old` and `union` add the new counts to the old ones; `new` forgets the old counts.
+
+        >>> old, new = Vocabulary.from_counts({"a": 3, "b": 1}), Vocabulary.from_counts({"b": 5, "c": 1})
+        >>> {how: old.merge(new, how).words for how in ("old", "new", "union")}
+        {'old': ['b', 'a'], 'new': ['b', 'c'], 'union': ['b', 'a', 'c']}
+        """
+        if how == "new":
+            return new
+        if how not in ("old", "union"):
+            raise OptionError(f"merge_vocab is {how!r}; it must be old, new or union.")
+        counts = dict(zip(self.words, map(int, self.counts), strict=True))
+        for word, count in zip(new.words, map(int, new.counts), strict=True):
+            if how == "union" or word in counts:
+                counts[word] = counts.get(word, 0) + count
+        return Vocabulary.from_counts(counts, self.unk or (new.unk if how == "union" else None))
+
+    def rows_of(self, words: Iterable[str]) -> npt.NDArray[np.int64]:
+        """The row of each word, -1 for words that have none."""
+        return np.array([self.index.get(word, -1) for word in words], np.int64)
+
+    def lookup(self, corpus: EncodedCorpus) -> npt.NDArray[np.int32]:
+        """The row of each word of a corpus by rank; -1 (or the row of `unk`) for words outside the vocabulary."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        known = pa.array([word.encode("utf-8", "surrogatepass") for word in self.words], pa.large_binary())
+        rows = pc.fill_null(pc.index_in(corpus.words, known), -1 if self.unk is None else self.index[self.unk])
+        return np.ascontiguousarray(rows.to_numpy(), np.int32)
+
+
+def _decoded(corpus: EncodedCorpus, first: int) -> list[str]:
+    return [word.decode() for word in corpus.words[:first].to_pylist()]

@@ -1,0 +1,593 @@
+"""What is written comes back, what is damaged is refused in one sentence, and nothing half-written is left."""
+
+from __future__ import annotations
+
+import bz2
+import doctest
+import gzip
+import json
+import lzma
+import re
+import struct
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from mumon.errors import FormatError, OptionError
+from mumon.formats import FORMATS, atomic, detect, directory, glove, read_vectors, word2vec, write_vectors
+from mumon.formats.atomic import atomic_directory, atomic_file
+from mumon.formats.directory import load_model, save_model
+
+WORDS = ["the", "naïve", "🙂", "of"]
+VECTORS = np.random.default_rng(0).standard_normal((4, 3)).astype(np.float32)
+COUNTS = np.array([9, 7, 3, 0], np.int64)
+NAMES = {"mumon": "v.mumon", "word2vec-text": "v.txt", "word2vec-bin": "v.bin", "glove": "v.glove"}
+
+
+def refused(call, *patterns, error=FormatError):
+    with pytest.raises(error) as caught:
+        call()
+    message = str(caught.value)
+    for pattern in patterns:
+        assert re.search(pattern, message), message
+    assert "\n" not in message
+    return message
+
+
+def left_over(path):
+    return sorted(entry.name for entry in path.iterdir())
+
+
+# ---- round trips
+
+float32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
+spaced = st.text(st.characters(codec="utf-8", exclude_characters="\n\r"), max_size=8)
+solid = st.text(st.characters(codec="utf-8", exclude_characters="\n "), max_size=8)
+anything = st.text(max_size=8)
+
+
+@st.composite
+def models(draw, words):
+    vocabulary = draw(st.lists(words, min_size=1, max_size=6, unique=True))
+    shape = len(vocabulary), draw(st.integers(1, 5))
+    return vocabulary, draw(hnp.arrays(np.float32, shape, elements=float32))
+
+
+def comes_back(format, model):
+    words, vectors = model
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / NAMES[format]
+        write_vectors(path, words, vectors)
+        loaded = read_vectors(path, format)
+        assert left_over(Path(folder)) == [path.name]
+    assert loaded.words == words
+    assert loaded.vectors.dtype == np.float32
+    assert loaded.vectors.tobytes() == vectors.tobytes()
+
+
+@settings(max_examples=60, deadline=None)
+@given(models(anything))
+def test_any_word_and_number_comes_back_from_the_model_directory(model):
+    comes_back("mumon", model)
+
+
+@settings(max_examples=100, deadline=None)
+@given(models(solid))
+def test_any_word_without_spaces_comes_back_from_binary(model):
+    comes_back("word2vec-bin", model)
+
+
+@pytest.mark.parametrize("format", ["word2vec-text", "glove"])
+@settings(max_examples=100, deadline=None)
+@given(models(spaced))
+def test_words_with_spaces_come_back_from_text(format, model):
+    try:
+        comes_back(format, model)
+    except FormatError as error:  # only where numbers could not be told from words, and before anything is written
+        assert "in a number" in str(error) and any(glove.trailing_numbers(word.encode()) for word in model[0])
+
+
+@pytest.mark.parametrize("format", NAMES)
+def test_the_file_tells_its_format_and_keeps_its_rows(tmp_path, format):
+    path = tmp_path / NAMES[format]
+    write_vectors(path, WORDS, VECTORS, COUNTS)
+    assert detect(path).name == format
+    loaded = read_vectors(path)
+    assert loaded.words == WORDS
+    np.testing.assert_array_equal(loaded.vectors, VECTORS)
+    if format == "mumon":
+        assert loaded.counts.tolist() == COUNTS.tolist()
+    few = read_vectors(path, limit=2)
+    assert few.words == WORDS[:2] and few.vectors.shape == (2, 3)
+    assert read_vectors(path, limit=99).words == WORDS
+
+
+@pytest.mark.parametrize("format", ["word2vec-text", "word2vec-bin", "glove"])
+def test_content_decides_whatever_the_name(tmp_path, format):
+    write_vectors(tmp_path / "v.dat", WORDS, VECTORS, format=format)
+    assert detect(tmp_path / "v.dat").name == format
+
+
+@pytest.mark.parametrize("format", NAMES)
+def test_rows_may_be_a_view_of_a_padded_matrix(tmp_path, format):
+    padded = np.full((4, 16), np.nan, np.float32)
+    padded[:, :3] = VECTORS
+    write_vectors(tmp_path / NAMES[format], WORDS, padded[:, :3])
+    np.testing.assert_array_equal(read_vectors(tmp_path / NAMES[format]).vectors, VECTORS)
+
+
+def _zstd_stream(data):
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, "zstd") as packed:
+        packed.write(data)
+    return sink.getvalue().to_pybytes()
+
+
+PACKERS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress, ".zst": _zstd_stream}
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+@pytest.mark.parametrize("format", ["word2vec-text", "word2vec-bin", "glove"])
+def test_packed_files_are_read_as_they_are(tmp_path, monkeypatch, suffix, format):
+    monkeypatch.setattr(glove, "FIRST_NUMBERS", 4)  # so that the matrix has to grow
+    plain = tmp_path / NAMES[format]
+    write_vectors(plain, WORDS, VECTORS)
+    for name in (NAMES[format] + suffix, "no-extension"):
+        packed = tmp_path / name
+        packed.write_bytes(PACKERS[suffix](plain.read_bytes()))
+        loaded = read_vectors(packed)
+        assert loaded.words == WORDS
+        np.testing.assert_array_equal(loaded.vectors, VECTORS)
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_a_cut_packed_file_is_refused(tmp_path, suffix):
+    words = [f"w{i}" for i in range(3000)]
+    write_vectors(tmp_path / "v.txt", words, np.random.default_rng(0).random((3000, 10), np.float32))
+    packed = PACKERS[suffix]((tmp_path / "v.txt").read_bytes())
+    (tmp_path / "cut").write_bytes(packed[: len(packed) // 2])
+    refused(lambda: read_vectors(tmp_path / "cut", "word2vec-text"), "cut")
+
+
+@pytest.mark.parametrize("block", [1, 7, 64, 1 << 22])
+def test_blocks_of_any_size_give_the_same_rows_and_places(tmp_path, monkeypatch, block):
+    monkeypatch.setattr(glove, "BLOCK_BYTES", block)
+    monkeypatch.setattr(word2vec, "CHUNK_BYTES", block)
+    for format in ("word2vec-text", "word2vec-bin", "glove"):
+        path = tmp_path / NAMES[format]
+        write_vectors(path, WORDS, VECTORS)
+        np.testing.assert_array_equal(read_vectors(path).vectors, VECTORS)
+    path = tmp_path / "bad.txt"
+    path.write_bytes(b"3 2\r\na 1 2 \r\nb 3 4\r\nc 5 x\r\n\n\n")
+    refused(lambda: read_vectors(path), "row 3 at byte 20 has 'x'")
+    path.write_bytes(b"2 2\na 1 2\n\n\nb 3 4\n")
+    refused(lambda: read_vectors(path), "row 2 at byte 10 has 0 numbers")
+
+
+@pytest.mark.parametrize(
+    "text", [b"2 2\r\na 1 2 \r\nb c 3 4\r\n\r\n", b"2 2\na\t1\t2\nb c\t3\t4", b"2 2\na  1  2\nb c  3  4\n"]
+)
+def test_text_of_other_tools_is_read(tmp_path, text):
+    (tmp_path / "v.txt").write_bytes(text)
+    loaded = read_vectors(tmp_path / "v.txt")
+    assert loaded.words == ["a", "b c"] and loaded.vectors.tolist() == [[1, 2], [3, 4]]
+
+
+def test_glove_finds_the_dimension_though_words_end_in_numbers(tmp_path):
+    (tmp_path / "g.txt").write_bytes(b"windows 95 0.5 1\n7 1 2\n. . . 3 4\nb\xff 5 6\n")
+    loaded = read_vectors(tmp_path / "g.txt")
+    assert loaded.words == ["windows 95", "7", ". . .", "b\ufffd"] and loaded.vectors.shape == (4, 2)
+
+
+def test_both_dialects_of_binary_are_read(tmp_path):
+    rows = [(b"a", (1.0, 2.0)), (b"b", (3.0, 4.0))]
+    for end in (b"", b"\n"):
+        body = b"".join(word + b" " + struct.pack("<2f", *numbers) + end for word, numbers in rows)
+        (tmp_path / "v.bin").write_bytes(b"2 2\n" + body)
+        loaded = read_vectors(tmp_path / "v.bin")
+        assert loaded.words == ["a", "b"] and loaded.vectors.tolist() == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_gensim_reads_ours_and_we_read_gensims(tmp_path, binary):
+    keyed = pytest.importorskip("gensim.models").KeyedVectors
+    format = "word2vec-bin" if binary else "word2vec-text"
+    write_vectors(tmp_path / "ours", WORDS, VECTORS, format=format)
+    theirs = keyed.load_word2vec_format(str(tmp_path / "ours"), binary=binary)
+    assert theirs.index_to_key == WORDS
+    np.testing.assert_array_equal(theirs.vectors, VECTORS)
+    theirs.save_word2vec_format(str(tmp_path / "theirs"), binary=binary)
+    back = read_vectors(tmp_path / "theirs")
+    assert back.words == WORDS and detect(tmp_path / "theirs").name == format
+    np.testing.assert_array_equal(back.vectors, VECTORS)
+
+
+# ---- damaged files
+
+
+def row(word, *numbers):
+    return word + b" " + struct.pack(f"<{len(numbers)}f", *numbers) + b"\n"
+
+
+@pytest.mark.parametrize(
+    ("format", "data", "sentences"),
+    [
+        ("word2vec-text", b"", ["0 bytes"]),
+        ("word2vec-text", b"hello world\na 1\n", ["two numbers"]),
+        ("word2vec-text", b"1000000000 300\na 1 2 3\n", ["23 bytes", "1000000000 rows of 300", "601000000014"]),
+        ("word2vec-text", b"-1 3\na 1 2 3\n", ["-1 rows"]),
+        ("word2vec-text", b"1 0\na\n", ["of 0 numbers"]),
+        ("word2vec-text", b"2 3\na 1 2 3\nb 1.00000 2.0\n", ["row 2 at byte 12 has 2 numbers where 3", "truncated"]),
+        ("word2vec-text", b"3 2\na 1.00 2.00\nb 3.00 4.00\n", ["ends after 2 of the 3 rows"]),
+        ("word2vec-text", b"1 2\na 1 2\nb 3 4\n", ["goes on at byte 10 after the 1 rows"]),
+        ("word2vec-text", b"2 2\na 1 2\nb 3 four\n", ["row 2 at byte 10 has 'four'"]),
+        ("word2vec-text", b"2 2\na 1 2\nb 3 4_0\n", ["row 2 at byte 10 has '4_0'"]),
+        ("word2vec-text", b"2 2\na 1 2\nb nan 4\n", ["row 2 at byte 10 has number 1 not finite"]),
+        ("word2vec-text", b"2 2\na 1 2\nb 3 1e39\n", ["number 2 not finite"]),
+        ("word2vec-text", b"3 2\na 1 2\nb 3 4\na 5 6\n", ["row 3 repeats the word 'a' of row 1"]),
+        ("word2vec-text", b"2 2\na 1 2 3\nb 3 4 5\n", ["more numbers than the 2"]),
+        ("word2vec-bin", b"", ["0 bytes"]),
+        ("word2vec-bin", b"1000000000 300\na ", ["17 bytes", "1000000000 rows of 300", "1201000000014"]),
+        ("word2vec-bin", b"0 3\n", ["0 rows"]),
+        (
+            "word2vec-bin",
+            b"2 2\n" + row(b"a", 1, 2) + b"longer " + b"1234567",
+            ["row 2 at byte 15 has 1 numbers where 2"],
+        ),
+        ("word2vec-bin", b"1 2\n" + row(b"a", 1, 2) + row(b"b", 1, 2), ["goes on at byte 15 after the 1 rows"]),
+        ("word2vec-bin", b"2 2\n" + row(b"a", 1, 2) + row(b"b", 1, np.inf), ["row 2 at byte 15 holds nan or inf"]),
+        ("word2vec-bin", b"2 2\n" + row(b"a", 1, 2) * 2, ["row 2 repeats the word 'a' of row 1"]),
+        ("word2vec-bin", b"1 2\n" + b"x" * 200_000, ["row 1 at byte 4 has no space in 65536 bytes"]),
+        ("glove", b"", ["0 bytes"]),
+        ("glove", b"\n\n", ["0 bytes"]),
+        ("glove", b"some prose, no numbers\n", ["row 1 at byte 0 has 0 numbers"]),
+        ("glove", b"a 1 2\nb 3 4\nc 5\n", ["row 3 at byte 12 has 1 numbers where 2"]),
+        ("glove", b"a 1 2\nb 3 4\na 5 6\n", ["row 3 repeats the word 'a' of row 1"]),
+        ("glove", b"a 1 2\nb 3 4\nc inf 6\n", ["row 3 at byte 12 has number 1 not finite"]),
+    ],
+)
+def test_a_damaged_file_is_refused_by_row_and_byte(tmp_path, format, data, sentences):
+    (tmp_path / "bad").write_bytes(data)
+    message = refused(lambda: read_vectors(tmp_path / "bad", format), *sentences)
+    assert str(tmp_path / "bad") in message
+    if data:  # a header cannot make a packed file allocate either
+        (tmp_path / "packed").write_bytes(gzip.compress(data))
+        refused(lambda: read_vectors(tmp_path / "packed", format))
+
+
+@pytest.mark.parametrize("format", ["word2vec-text", "word2vec-bin"])
+@pytest.mark.parametrize("cut", range(0, 60, 3))
+def test_no_cut_of_a_file_is_read_as_whole(tmp_path, format, cut):
+    path = tmp_path / NAMES[format]
+    write_vectors(path, WORDS, VECTORS)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: min(cut, len(whole) - 13)])
+    refused(lambda: read_vectors(path))
+    refused(lambda: read_vectors(path, format))
+
+
+def test_an_exact_fit_is_accepted(tmp_path):
+    (tmp_path / "v.txt").write_bytes(b"2 2\n 1 2\na 3 4")  # the smallest rows there are, no last newline
+    assert read_vectors(tmp_path / "v.txt").words == ["", "a"]
+
+
+def test_a_missing_file_and_a_bad_limit_are_refused(tmp_path):
+    refused(lambda: read_vectors(tmp_path / "none.txt"), "nothing at")
+    refused(lambda: read_vectors(tmp_path, "glove"), "is a directory")
+    refused(lambda: read_vectors(tmp_path / "none.txt", limit=0), "limit is 0", error=OptionError)
+    refused(lambda: read_vectors(tmp_path, "pickle"), "mumon, word2vec-text", error=OptionError)
+
+
+# ---- what cannot be written
+
+
+@pytest.mark.parametrize(
+    ("format", "words", "sentence"),
+    [
+        ("word2vec-bin", ["a", "new york"], r"'new york' \(word 2\) holds a space.*save as mumon"),
+        ("word2vec-bin", ["a", "b\nc"], "save as mumon"),
+        ("word2vec-bin", ["a", "b" * 70_000], "65536 bytes"),
+        ("word2vec-text", ["a", "b\nc"], r"'b\\nc' \(word 2\) holds a line break"),
+        ("glove", ["a", "b\rc"], "holds a line break"),
+        ("word2vec-text", ["formula 1", "windows 95"], "each of the 2 words ends in a number"),
+        ("glove", ["formula 1", "windows 95"], "end in a number"),
+        *((format, ["a", "a"], "'a' is both word 1 and word 2") for format in NAMES),
+        *((format, ["a", "\ud800"], "UTF-8") for format in NAMES),
+        *((format, ["a"], r"1 words and a matrix of 2 x 2") for format in NAMES),
+    ],
+)
+def test_what_a_format_cannot_hold_is_refused_and_the_old_file_stays(tmp_path, format, words, sentence):
+    path = tmp_path / NAMES[format]
+    write_vectors(path, ["old"], np.ones((1, 2), np.float32))
+    refused(lambda: write_vectors(path, words, np.eye(2, dtype=np.float32)), sentence)
+    assert read_vectors(path).words == ["old"] and left_over(tmp_path) == [path.name]
+
+
+@pytest.mark.parametrize("format", NAMES)
+def test_non_finite_and_empty_are_not_written(tmp_path, format):
+    path = tmp_path / NAMES[format]
+    refused(lambda: write_vectors(path, ["a", "b"], np.array([[1], [np.nan]], np.float32)), r"'b' \(word 2\)")
+    refused(lambda: write_vectors(path, [], np.empty((0, 3), np.float32)), "0 words")
+    assert left_over(tmp_path) == []
+
+
+def test_the_extension_must_name_a_format(tmp_path):
+    for name in ("v.pkl", "v.txt.gz"):
+        refused(lambda name=name: write_vectors(tmp_path / name, WORDS, VECTORS), error=OptionError)
+    message = refused(lambda: write_vectors(tmp_path / "v.pkl", WORDS, VECTORS), error=OptionError)
+    assert all(name in message for name in FORMATS)
+    refused(lambda: write_vectors(tmp_path / "v.gz", WORDS, VECTORS, format="glove"), "compress", error=OptionError)
+    refused(lambda: write_vectors(tmp_path / "no" / "v.txt", WORDS, VECTORS), "does not exist", error=OptionError)
+    refused(lambda: write_vectors(tmp_path / "no" / "v", WORDS, VECTORS), "does not exist", error=OptionError)
+    assert left_over(tmp_path) == []
+
+
+# ---- atomic writing
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_a_failed_file_leaves_the_old_one_and_nothing_else(tmp_path, error):
+    target = tmp_path / "v.txt"
+    for old in (None, b"old"):
+        if old:
+            target.write_bytes(old)
+        with pytest.raises(error), atomic_file(target) as file:
+            file.write(b"half")
+            assert [n.startswith(".") and n.endswith(".tmp") for n in left_over(tmp_path) if n != "v.txt"] == [True]
+            raise error
+        assert left_over(tmp_path) == (["v.txt"] if old else [])
+    assert target.read_bytes() == b"old"
+
+
+def test_a_rename_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
+    (tmp_path / "v").write_bytes(b"old")
+    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk")))
+    with pytest.raises(OSError, match="disk"), atomic_file(tmp_path / "v") as file:
+        file.write(b"new")
+    assert left_over(tmp_path) == ["v"] and (tmp_path / "v").read_bytes() == b"old"
+
+
+def test_a_file_keeps_its_permissions_and_a_link_stays_a_link(tmp_path):
+    real, link = tmp_path / "real", tmp_path / "link"
+    real.write_bytes(b"old")
+    real.chmod(0o640)
+    link.symlink_to(real)
+    with atomic_file(link) as file:
+        file.write(b"new")
+    assert link.is_symlink() and real.read_bytes() == b"new" and real.stat().st_mode & 0o777 == 0o640
+    (tmp_path / "plain").write_bytes(b"")
+    with atomic_file(tmp_path / "fresh"):
+        pass
+    assert (tmp_path / "fresh").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def files_of(path):
+    return {entry.name: entry.read_bytes() for entry in path.iterdir()}
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_failed_directory_leaves_the_old_one_and_nothing_else(tmp_path, monkeypatch, exists):
+    target = tmp_path / "m.mumon"
+    if exists:
+        save_model(target, WORDS, COUNTS, VECTORS)
+    before = files_of(target) if exists else None
+    with pytest.raises(KeyboardInterrupt), atomic_directory(target) as folder:
+        (folder / "config.json").write_text("{")
+        raise KeyboardInterrupt
+    assert left_over(tmp_path) == (["m.mumon"] if exists else [])
+
+    def fail_for_the_new(path, to, rename=Path.rename):
+        if Path(to) == target and (path / "new").exists():
+            raise OSError("disk")
+        return rename(path, to)
+
+    monkeypatch.setattr(Path, "rename", fail_for_the_new)
+    with pytest.raises(OSError, match="disk"), atomic_directory(target) as folder:
+        (folder / "new").touch()
+    assert left_over(tmp_path) == (["m.mumon"] if exists else [])
+    assert not exists or files_of(target) == before
+
+
+def test_a_model_or_an_empty_directory_is_replaced(tmp_path):
+    target = tmp_path / "m"
+    target.mkdir()
+    save_model(target, WORDS, COUNTS, VECTORS, output=VECTORS)
+    save_model(target, ["x"], None, np.ones((1, 1), np.float32))
+    assert load_model(target).words == ["x"] and load_model(target).output is None
+    assert left_over(tmp_path) == ["m"]
+
+
+@pytest.mark.parametrize("config", [None, "{}", "[]", "not json", '{"format": "other"}'])
+def test_a_users_directory_is_never_replaced(tmp_path, config):
+    target = tmp_path / "thesis"
+    target.mkdir()
+    (target / "chapter.txt").write_text("years of work")
+    if config is not None:
+        (target / "config.json").write_text(config)
+    before = files_of(target)
+    refused(lambda: save_model(target, WORDS, COUNTS, VECTORS), "not a mumon model", error=OptionError)
+    refused(lambda: save_model(target / "chapter.txt", WORDS, COUNTS, VECTORS), "is a file", error=OptionError)
+    refused(lambda: write_vectors(target, WORDS, VECTORS, format="glove"), "is a directory", error=OptionError)
+    assert files_of(target) == before and left_over(tmp_path) == ["thesis"]
+
+
+def test_a_directory_that_appears_meanwhile_is_not_replaced(tmp_path):
+    with pytest.raises(OptionError, match="not a mumon model"), atomic_directory(tmp_path / "m"):
+        (tmp_path / "m").mkdir()
+        (tmp_path / "m" / "mine").touch()
+    assert left_over(tmp_path) == ["m"] and left_over(tmp_path / "m") == ["mine"]
+
+
+# ---- the model directory
+
+
+def test_a_model_comes_back_with_output_counts_and_settings(tmp_path):
+    padded = np.zeros((4, 16), np.float32)
+    padded[:, :3] = VECTORS
+    save_model(tmp_path / "m", WORDS, COUNTS, padded[:, :3], padded[:, 3:6], {"window": 5, "unk": None})
+    model = load_model(tmp_path / "m")
+    assert model.words == WORDS and model.counts.tolist() == COUNTS.tolist()
+    assert model.config == {"window": 5, "unk": None}
+    np.testing.assert_array_equal(model.vectors, VECTORS)
+    np.testing.assert_array_equal(model.output, np.zeros((4, 3)))
+    assert model.vectors.flags.writeable and model.output.flags.writeable
+    assert load_model(tmp_path / "m", output=False).output is None
+
+
+def test_the_same_model_gives_the_same_bytes(tmp_path):
+    for name in ("one", "two"):
+        save_model(tmp_path / name, WORDS, COUNTS, VECTORS, VECTORS, {"window": 5, "lowercase": True})
+    assert files_of(tmp_path / "one") == files_of(tmp_path / "two")
+    assert left_over(tmp_path / "one") == [
+        "config.json", "model.safetensors", "modules.json", "tokenizer.json", "vocab.json",
+    ]  # fmt: skip
+
+
+def test_the_tensors_are_what_the_safetensors_library_reads(tmp_path):
+    from safetensors.numpy import load_file
+
+    save_model(tmp_path / "m", WORDS, COUNTS, VECTORS, 2 * VECTORS)
+    tensors = load_file(tmp_path / "m" / "model.safetensors")
+    np.testing.assert_array_equal(tensors["embeddings"], np.vstack([VECTORS, np.zeros((1, 3))]))
+    np.testing.assert_array_equal(tensors["output"], 2 * VECTORS)
+
+
+def test_settings_that_json_cannot_hold_are_refused(tmp_path):
+    for value in (object(), float("nan")):
+        refused(
+            lambda value=value: save_model(tmp_path / "m", WORDS, None, VECTORS, config={"a": value}),
+            "1 settings",
+            error=OptionError,
+        )
+    refused(lambda: save_model(tmp_path / "m", WORDS, COUNTS[:2], VECTORS), "4 whole numbers")
+    refused(lambda: save_model(tmp_path / "m", WORDS, -COUNTS, VECTORS), "word 1 is -9, below 0")
+    refused(lambda: save_model(tmp_path / "m", WORDS, COUNTS, VECTORS, VECTORS[:, :2]), r"output is \(4, 2\)")
+    refused(lambda: save_model(tmp_path / "m", WORDS, COUNTS, VECTORS, VECTORS * np.nan), "row 1 of output")
+    assert left_over(tmp_path) == []
+
+
+def change(name, **values):
+    def apply(folder):
+        content = json.loads((folder / name).read_text())
+        content.update(values)
+        (folder / name).write_text(json.dumps(content))
+
+    return apply
+
+
+def tensors(**arrays):
+    def apply(folder):
+        from safetensors.numpy import save_file
+
+        save_file({name: np.asarray(array) for name, array in arrays.items()}, folder / "model.safetensors")
+
+    return apply
+
+
+E = np.vstack([VECTORS, np.zeros((1, 3), np.float32)])
+
+
+@pytest.mark.parametrize(
+    ("damage", "sentence"),
+    [
+        (lambda f: (f / "config.json").unlink(), "has no config.json"),
+        (lambda f: (f / "vocab.json").unlink(), "has no vocab.json"),
+        (lambda f: (f / "model.safetensors").unlink(), "has no model.safetensors"),
+        (lambda f: (f / "config.json").write_text("{"), "config.json cannot be read as JSON"),
+        (lambda f: (f / "config.json").write_text("[]"), "holds a list"),
+        (lambda f: (f / "vocab.json").write_bytes(b'{"words": ["\xff"]}'), "vocab.json cannot be read as JSON"),
+        (lambda f: (f / "vocab.json").write_text("[" * 100_000), "cannot be read as JSON"),
+        (change("config.json", format="other"), "not a mumon model"),
+        (change("config.json", format_version=2), "version 2 where this mumon reads 1"),
+        (change("config.json", vocab_size="4"), "vocab_size '4'"),
+        (change("config.json", vocab_size=True), "vocab_size True"),
+        (change("config.json", vector_size=-3), "vector_size -3"),
+        (change("config.json", vocab_size=5), "4 words where config.json says 5"),
+        (change("config.json", vector_size=4), r"F32 \(5, 3\) where F32 \(5, 4\)"),
+        (change("config.json", unknown_row=False), r"F32 \(5, 3\) where F32 \(4, 3\)"),
+        (change("config.json", unknown_row=None), "unknown_row"),
+        (change("config.json", training=[]), "training"),
+        (change("vocab.json", words="abcd"), "no list of words"),
+        (change("vocab.json", words=["a", "b", "c", 4]), "no list of words"),
+        (change("vocab.json", words=["a", "b", "c", "b"]), "'b' as word 2 and 4"),
+        (change("vocab.json", counts=[1, 2, 3]), "4 whole numbers"),
+        (change("vocab.json", counts=[1, 2, 3, 0.5]), "4 whole numbers"),
+        (change("vocab.json", counts=[1, 2, 3, 2**70]), "4 whole numbers"),
+        (change("vocab.json", counts=[1, 2, 3, -4]), "word 4 is -4"),
+        (change("vocab.json", counts=[1, 2, [3], 4]), "4 whole numbers"),
+        (tensors(other=E), "no tensor 'embeddings'"),
+        (tensors(embeddings=E[:4]), r"\(4, 3\) where F32 \(5, 3\)"),
+        (tensors(embeddings=E.astype(np.float64)), r"F64 \(5, 3\) where F32"),
+        (tensors(embeddings=E, output=E), r"output is F32 \(5, 3\) where F32 \(4, 3\)"),
+        (tensors(embeddings=E + 1), "row 5 of embeddings, for unknown words"),
+        (tensors(embeddings=np.where(np.equal(E, E[2, 1]), np.nan, E)), "row 3 of embeddings holds nan"),
+        (lambda f: (f / "model.safetensors").write_bytes(b""), "cannot be read"),
+        (lambda f: (f / "model.safetensors").write_bytes(b"\xff" * 100), "cannot be read"),
+        (
+            lambda f: (f / "model.safetensors").write_bytes((f / "model.safetensors").read_bytes()[:-4]),
+            "cannot be read",
+        ),
+    ],
+)
+def test_files_that_do_not_fit_together_are_refused(tmp_path, damage, sentence):
+    save_model(tmp_path / "m", WORDS, COUNTS, VECTORS)
+    damage(tmp_path / "m")
+    refused(lambda: load_model(tmp_path / "m"), sentence)
+    refused(lambda: read_vectors(tmp_path / "m"), sentence)
+
+
+def test_a_model_that_is_not_there_is_refused(tmp_path):
+    refused(lambda: load_model(tmp_path / "none"), "no model directory")
+
+
+# ---- other libraries
+
+
+def static_model(path):
+    return pytest.importorskip("model2vec").StaticModel.from_pretrained(path)
+
+
+def test_model2vec_encodes_a_sentence_to_the_mean_of_its_known_words(tmp_path):
+    save_model(tmp_path / "m", WORDS, COUNTS, VECTORS, output=VECTORS)
+    model = static_model(tmp_path / "m")
+    np.testing.assert_allclose(model.encode("the naïve 🙂 unheard-of"), VECTORS[:3].mean(axis=0), atol=1e-6)
+    assert not model.encode("THE").any()
+    long = "the " * 5000 + "of"
+    expected = (5000 * VECTORS[0].astype(np.float64) + VECTORS[3]) / 5001
+    np.testing.assert_allclose(model.encode(long), expected, atol=1e-4)
+
+
+def test_model2vec_follows_the_settings_of_the_text(tmp_path):
+    save_model(tmp_path / "m", ["the", "of", "don't"], None, VECTORS[:3], config={"lowercase": True, "tokenize": True})
+    model = static_model(tmp_path / "m")
+    np.testing.assert_allclose(model.encode("(The), DON'T!"), VECTORS[[0, 2]].mean(axis=0), atol=1e-6)
+
+
+def test_a_trained_unknown_word_takes_the_place_of_the_row_of_zeros(tmp_path):
+    save_model(tmp_path / "m", ["a", "<unk>"], None, VECTORS[:2], config={"unk": "<unk>"})
+    model = load_model(tmp_path / "m")
+    assert model.words == ["a", "<unk>"] and model.vectors.shape == (2, 3)
+    tokenizer = json.loads((tmp_path / "m" / "tokenizer.json").read_text())
+    assert tokenizer["model"] == {"type": "WordLevel", "vocab": {"a": 0, "<unk>": 1}, "unk_token": "<unk>"}
+    assert static_model(tmp_path / "m").embedding.shape == (2, 3)
+
+
+def test_the_unknown_token_is_never_one_of_the_words(tmp_path):
+    save_model(tmp_path / "m", ["[UNK]", "[UNK1]"], None, VECTORS[:2])
+    tokenizer = json.loads((tmp_path / "m" / "tokenizer.json").read_text())
+    assert tokenizer["model"]["unk_token"] == "[UNK2]" and tokenizer["model"]["vocab"]["[UNK2]"] == 2
+    np.testing.assert_array_equal(load_model(tmp_path / "m").vectors, VECTORS[:2])
+    np.testing.assert_allclose(static_model(tmp_path / "m").encode("[UNK] x"), VECTORS[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("module", [atomic, directory])
+def test_examples_in_the_docstrings_run(module):
+    result = doctest.testmod(module)
+    assert result.attempted > 2 and result.failed == 0
