@@ -27,7 +27,7 @@ _HOMES = {
     "corpus_from_files": "mumon.corpus",
     "corpus_from_sentences": "mumon.corpus",
 }
-__all__ = [  # noqa: PLE0604
+__all__ = [
     "EncodedCorpus",
     "MumonError",
     "TextOptions",

@@ -242,14 +242,18 @@ class Word2Vec:
         config = dict(loaded.config)
         try:
             settings = Settings(**{name: config[name] for name in Settings.__dataclass_fields__})
-            model = cls(vector_size=loaded.vectors.shape[1], epochs=config["epochs"], unk=config["unk"], progress=progress)
+            model = cls(
+                vector_size=loaded.vectors.shape[1], epochs=config["epochs"], unk=config["unk"], progress=progress
+            )
             model.settings = settings
             model.text = TextOptions(**{name: config[name] for name in TextOptions.__dataclass_fields__})
             model.min_count, model.max_final_vocab = config["min_count"], config["max_final_vocab"]
             model.history = [Epoch(**epoch) for epoch in config["history"]]
             done, total = config["schedule"]
         except (KeyError, TypeError, ValueError) as error:
-            raise FormatError(f"{os.fspath(path)} does not say how it was trained ({error}); load it with WordVectors.load.") from None
+            raise FormatError(
+                f"{os.fspath(path)} does not say how it was trained ({error}); load it with WordVectors.load."
+            ) from None
         model._schedule = (int(done), int(total))
         counts = np.zeros(len(loaded.words), np.int64) if loaded.counts is None else loaded.counts
         model._adopt(Vocabulary(loaded.words, counts, model.unk), loaded.vectors, loaded.output)
@@ -276,7 +280,7 @@ class Word2Vec:
 
     def _read(self, sentences: Any, corpus_file: Files | None, progress: Progress) -> EncodedCorpus:
         """Encode a corpus, or use again what `build_vocab` has just encoded, for the `train` that follows it."""
-        given = corpus_file if sentences is None else sentences
+        given: Any = corpus_file if sentences is None else sentences
         if given is None:
             raise OptionError("There is nothing to read: give sentences (token lists) or corpus_file (paths).")
         if sentences is not None and corpus_file is not None:
@@ -316,7 +320,9 @@ class Word2Vec:
 
     def _require_vocabulary(self) -> Vocabulary:
         if self.vocabulary is None:
-            raise OptionError("The model has no vocabulary yet; give the constructor a corpus or call build_vocab first.")
+            raise OptionError(
+                "The model has no vocabulary yet; give the constructor a corpus or call build_vocab first."
+            )
         return self.vocabulary
 
 

@@ -17,7 +17,8 @@ def stream_seed(seed: int, epoch: int, block: int, purpose: int) -> np.uint64:
     >>> stream_seed(1, 0, 0, 0) == stream_seed(1, 0, 0, 0) != stream_seed(1, 0, 1, 0)
     True
     """
-    return np.uint64(np.random.SeedSequence((seed, epoch, block, purpose)).generate_state(1, np.uint64)[0])
+    seed_: np.uint64 = np.random.SeedSequence((seed, epoch, block, purpose)).generate_state(1, np.uint64)[0]
+    return seed_
 
 
 def noise_distribution(counts: npt.NDArray[np.int64], exponent: float) -> npt.NDArray[np.float64]:
@@ -50,7 +51,9 @@ def keep_chances(counts: npt.NDArray[np.int64], sample: float) -> npt.NDArray[np
     [0.033, 1.0]
     """
     if not 0 <= sample < np.inf:
-        raise OptionError(f"sample is {sample}; it must be 0 (keep every word) or a small positive number such as 1e-3.")
+        raise OptionError(
+            f"sample is {sample}; it must be 0 (keep every word) or a small positive number such as 1e-3."
+        )
     if sample == 0:
         return np.full(len(counts), CERTAIN, np.uint64)
     ratio = sample * counts.sum() / np.maximum(counts, 1)

@@ -58,7 +58,7 @@ class Settings:
     def division(self) -> tuple[bool, bool]:
         """Whether CBOW divides by C on the way in (the mean) and on the way out (its gradient).
 
-        The faulty update gets the second one wrong: word2vec.c leaves it out for the mean, gensim puts it in for the sum.
+        The faulty update has the second wrong: word2vec.c leaves it out for the mean, gensim puts it in for the sum.
         """
         return self.cbow_mean, self.cbow_mean == (self.update == "correct")
 

@@ -60,7 +60,7 @@ class Vocabulary:
         trim_rule: TrimRule | None = None,
         unk: str | None = None,
     ) -> Vocabulary:
-        """The words that occur `min_count` times or as `trim_rule` decides, the `max_final_vocab` most frequent of them.
+        """Words that occur `min_count` times or as `trim_rule` decides; the `max_final_vocab` most frequent of them.
 
         With `unk`, what is dropped is counted under that word instead of being passed over.
         """
@@ -69,7 +69,9 @@ class Vocabulary:
             words, counts = _decoded(corpus, frequent), corpus.counts[:frequent].copy()
         else:
             every = _decoded(corpus, len(corpus.counts))
-            verdicts = [trim_rule(word, int(count), min_count) for word, count in zip(every, corpus.counts, strict=True)]
+            verdicts = [
+                trim_rule(word, int(count), min_count) for word, count in zip(every, corpus.counts, strict=True)
+            ]
             rows = [
                 row
                 for row, verdict in enumerate(verdicts)

@@ -67,7 +67,9 @@ def train(
     total_epochs: Annotated[
         int | None, _option("--total-epochs", "Length of the rate schedule, to go on along it later.", min=1)
     ] = None,
-    lr: Annotated[float | None, _option("--lr", "First learning rate. [default: 0.075 correct CBOW, else 0.025]")] = None,
+    lr: Annotated[
+        float | None, _option("--lr", "First learning rate. [default: 0.075 correct CBOW, else 0.025]")
+    ] = None,
     min_lr: Annotated[float | None, _option("--min-lr", "Last learning rate. [default: 0.0001]")] = None,
     sample: Annotated[float | None, _option("--sample", "Subsampling threshold, 0 for none. [default: 0.001]")] = None,
     min_count: options.MinCount = None,
@@ -86,7 +88,9 @@ def train(
     seed: Annotated[int | None, _option("--seed", "Seed of all random draws. [default: 1]", min=0)] = None,
     threads: options.Threads = None,
     quiet: options.Quiet = False,
-    log_json: Annotated[bool, typer.Option("--log-json", help="Report progress as JSON lines on standard output.")] = False,
+    log_json: Annotated[
+        bool, typer.Option("--log-json", help="Report progress as JSON lines on standard output.")
+    ] = False,
 ) -> None:
     """Train word vectors on CORPUS and save them.
 

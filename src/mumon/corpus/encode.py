@@ -90,7 +90,7 @@ def encode_files(
 ) -> tuple[CorpusWriter, int]:
     """Encode files into `folder`; returns the writer and how many characters were not UTF-8."""
     names = find_files(inputs)
-    total = sum(os.stat(name).st_size for name in names if name != STDIN)
+    total = sum(Path(name).stat().st_size for name in names if name != STDIN)
     progress.start("reading", total, "B")
     encoders = max(1, min(workers, MAX_ENCODERS))
     tables = [ByteTable() for _ in range(encoders)]

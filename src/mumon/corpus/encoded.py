@@ -105,9 +105,7 @@ def corpus_from_files(
     return _open(home / fingerprint, fingerprint, reused=False)
 
 
-def corpus_from_sentences(
-    sentences: Iterable[Iterable[Any]], *, progress: Progress | None = None
-) -> EncodedCorpus:
+def corpus_from_sentences(sentences: Iterable[Iterable[Any]], *, progress: Progress | None = None) -> EncodedCorpus:
     """Encode an iterable of token sequences, reading it once; its files vanish with the object.
 
     >>> corpus_from_sentences([["a", "b"], ["b"]])
@@ -129,7 +127,7 @@ def _temporary(encode: Callable[[Path], tuple[CorpusWriter, int]], about: str) -
 
 
 def _stamp(name: str) -> tuple[str, int, int]:
-    stat = os.stat(name)
+    stat = Path(name).stat()
     return str(Path(name).resolve()), stat.st_size, stat.st_mtime_ns
 
 

@@ -40,7 +40,7 @@ def find_files(inputs: Sequence[str | os.PathLike[str]]) -> list[str]:
                 raise CorpusError(f"The folder {name} holds no file to read; name one that holds text.")
             found += below
         else:
-            matches = sorted(glob.glob(name, recursive=True)) if glob.has_magic(name) else []
+            matches = sorted(glob.glob(name, recursive=True)) if glob.has_magic(name) else []  # noqa: PTH207
             if not matches:
                 raise CorpusError(f"There is no file {name}; check the path{_look_alike(path)}.")
             found += find_files(matches)
@@ -58,7 +58,7 @@ def _look_alike(path: Path) -> str:
 
     if not path.parent.is_dir():
         return f" (not even the folder {path.parent} exists)"
-    near = difflib.get_close_matches(path.name, os.listdir(path.parent), 1)
+    near = difflib.get_close_matches(path.name, [other.name for other in path.parent.iterdir()], 1)
     return f" (did you mean {path.parent / near[0]}?)" if near else ""
 
 
@@ -89,7 +89,7 @@ def read_pieces(name: str, options: TextOptions, advance: Callable[[int], None])
 def _open_raw(name: str) -> io.BufferedReader:
     if name == STDIN:
         return io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False), PIECE_BYTES)
-    return Path(name).open("rb", buffering=PIECE_BYTES)
+    return io.BufferedReader(io.FileIO(name), PIECE_BYTES)
 
 
 def _decompress(raw: io.BufferedReader, head: bytes) -> IO[bytes]:
@@ -133,9 +133,7 @@ def _cut(
     yield Piece(b"".join([*held, b"\n"]), origin, json_lines, line)
 
 
-def _parquet_pieces(
-    raw: io.BufferedReader, origin: str, field: str, advance: Callable[[int], None]
-) -> Iterator[Piece]:
+def _parquet_pieces(raw: io.BufferedReader, origin: str, field: str, advance: Callable[[int], None]) -> Iterator[Piece]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -74,7 +74,10 @@ else:
             array = context.make_array(sig.args[0])(context, builder, args[0])
             intp = context.get_value_type(types.intp)
             index = context.cast(builder, args[1], sig.args[1], types.intp)
-            stride, columns = cgutils.unpack_tuple(builder, array.strides)[0], cgutils.unpack_tuple(builder, array.shape)[1]
+            stride, columns = (
+                cgutils.unpack_tuple(builder, array.strides)[0],
+                cgutils.unpack_tuple(builder, array.shape)[1],
+            )
             start = builder.add(builder.ptrtoint(array.data, intp), builder.mul(index, stride))
             width = builder.mul(columns, array.itemsize)
             void_pointer, int32 = ir.IntType(8).as_pointer(), ir.IntType(32)

@@ -85,11 +85,11 @@ def skipgram_fast(
     scores, weights = np.empty((batch, shared), source.dtype), np.empty((batch, shared), source.dtype)
     words = np.empty(shared, np.int64)
     weight = real(negative) / real(shared)
-    loss, counted, batches = 0.0, 0, 0
+    loss, counted = 0.0, 0
 
     for first in range(0, n, batch):
         rows = min(batch, n - first)
-        sampled = batches % LOSS_EVERY == 0
+        sampled = (first // batch) % LOSS_EVERY == 0
         for m in range(shared):
             state += GAMMA
             words[m] = alias_draw(alias, mix(state))
@@ -138,5 +138,4 @@ def skipgram_fast(
             add_row(target, words[m], real(1), dnoise, m)
         for r in range(rows):
             add_row(source, ids[first + r], real(1), dh, r)
-        batches += 1
     return loss, counted

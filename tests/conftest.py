@@ -1,0 +1,49 @@
+"""What several tests need: a cache of their own, and a small language with planted analogies."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+ENTITIES, FORMS = 16, ("country", "capital")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def own_cache(tmp_path_factory):
+    """Encoded corpora of the tests go to a folder that vanishes; compiled kernels are kept where they always are."""
+    from mumon.kernels import jit
+
+    jit.cache_directory()  # resolved (and remembered) before the cache moves
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MUMON_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+def planted_sentences(count=6000, seed=0):
+    """Sentences in which entity i's country and capital share i's topic words, and all capitals share form words."""
+    random = np.random.default_rng(seed)
+    sentences = []
+    for _ in range(count):
+        entity, form = random.integers(ENTITIES), random.integers(2)
+        topic = [f"topic{entity}.{i}" for i in random.integers(4, size=3)]
+        shape = [f"{FORMS[form]}-word{i}" for i in random.integers(4, size=3)]
+        sentence = [f"{FORMS[form]}{entity}", *topic, *shape]
+        random.shuffle(sentence)
+        sentences.append(sentence)
+    return sentences
+
+
+def planted_accuracy(wv):
+    """How often country_a : capital_a :: country_b : ? is answered by capital_b; chance is 1 in 160."""
+    right = [
+        wv.most_similar([f"capital{a}", f"country{b}"], [f"country{a}"], topn=1)[0][0] == f"capital{b}"
+        for a, b in itertools.permutations(range(ENTITIES), 2)
+    ]
+    return float(np.mean(right))
+
+
+@pytest.fixture(scope="session")
+def planted():
+    return planted_sentences()
