@@ -61,7 +61,7 @@ class Trainer:
         self.keep = keep_chances(counts, settings.sample)
         self.alias = alias_table(noise_distribution(counts, settings.ns_exponent))
         self.bounds = block_bounds(corpus.offsets)
-        self._kernel = _kernel(settings)
+        self._name, self._kernel = _kernel(settings)
 
     def run(
         self,
@@ -75,8 +75,12 @@ class Trainer:
 
         `first_epoch` numbers them over the model's whole life, so that no two epochs see the same random draws.
         """
+        from mumon.kernels.jit import is_compiled
+
         total = total or done + epochs
         history = []
+        if not is_compiled(self._name):
+            self.progress.note("compiling the training kernel, once for this machine …")
         with _one_blas_thread():
             self.progress.start("training", epochs * self.corpus.tokens, "tokens")
             for past in range(epochs):
@@ -214,8 +218,8 @@ def block_bounds(offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return np.unique(np.append(bounds, len(offsets) - 1))
 
 
-def _kernel(settings: Settings) -> Callable[..., tuple[float, int]]:
-    """The kernel that the settings ask for, as a function of what changes from block to block."""
+def _kernel(settings: Settings) -> tuple[str, Callable[..., tuple[float, int]]]:
+    """The kernel that the settings ask for: its name, and a function of what changes from block to block."""
     from mumon.kernels.cbow import cbow_exact, cbow_fast
     from mumon.kernels.skipgram import skipgram_exact, skipgram_fast
 
@@ -232,7 +236,7 @@ def _kernel(settings: Settings) -> Callable[..., tuple[float, int]]:
     ) -> tuple[float, int]:
         return function(source, target, ids, left, right, alias, *noise, alpha, *division, seed)  # type: ignore[no-any-return]
 
-    return train
+    return function.__name__, train
 
 
 def _one_blas_thread() -> AbstractContextManager[Any]:

@@ -89,7 +89,11 @@ def encode_files(
     inputs: list[str], options: TextOptions, folder: Path, workers: int, progress: Progress
 ) -> tuple[CorpusWriter, int]:
     """Encode files into `folder`; returns the writer and how many characters were not UTF-8."""
+    from mumon.kernels.jit import is_compiled
+
     names = find_files(inputs)
+    if not is_compiled("encode_text"):
+        progress.note("compiling the tokeniser, once for this machine …")
     total = sum(Path(name).stat().st_size for name in names if name != STDIN)
     progress.start("reading", total, "B")
     encoders = max(1, min(workers, MAX_ENCODERS))

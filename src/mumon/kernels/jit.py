@@ -36,9 +36,9 @@ def cache_directory() -> Path:
     return (Path(base) if base else paths.cache_directory()) / f"kernels-{digest.hexdigest()[:16]}"
 
 
-def is_compiled() -> bool:
-    """Whether an earlier process has left compiled kernels on this machine."""
-    return any(cache_directory().rglob("*.nbc"))
+def is_compiled(name: str) -> bool:
+    """Whether an earlier process has left this kernel compiled on this machine."""
+    return any(cache_directory().rglob(f"*.{name}-*.nbc"))
 
 
 def kernel(function: F) -> F:

@@ -41,7 +41,7 @@ def below(bits: Any, bound: Any) -> Any:
 
 @inlined
 def alias_draw(alias: Any, bits: Any) -> Any:
-    """One word from Vose's table: column 0 is the share (of 2³²) of a bin that its own word keeps, column 1 the other."""
+    """One word from Vose's table: column 0 is the share (of 2³²) of a bin its own word keeps, column 1 the other."""
     own = below(bits, alias.shape[0])
     return own if (bits & LOW_32) < np.uint64(alias[own, 0]) else np.int64(alias[own, 1])
 

@@ -1,0 +1,102 @@
+"""The vocabulary: what is kept, in which order, and how two are joined."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mumon.corpus import corpus_from_sentences
+from mumon.errors import CorpusError, FormatError
+from mumon.vocab import RULE_DEFAULT, RULE_DISCARD, RULE_KEEP, Vocabulary
+
+SENTENCES = [["b"] * 4 + ["a"] * 4 + ["é"] * 4 + ["z"] * 9 + ["rare"]]
+
+
+@pytest.fixture
+def corpus():
+    return corpus_from_sentences(SENTENCES)
+
+
+def contents(vocabulary):
+    return dict(zip(vocabulary.words, vocabulary.counts.tolist(), strict=True))
+
+
+def test_words_go_by_count_then_bytes(corpus):
+    vocabulary = Vocabulary.from_corpus(corpus, min_count=1)
+    assert vocabulary.words == ["z", "a", "b", "é", "rare"]
+    assert vocabulary.counts.tolist() == [9, 4, 4, 4, 1]
+    assert vocabulary.counts.dtype == np.int64
+
+
+def test_min_count_and_max_final_vocab_prune_the_tail(corpus):
+    assert Vocabulary.from_corpus(corpus, min_count=4).words == ["z", "a", "b", "é"]
+    assert Vocabulary.from_corpus(corpus, min_count=5).words == ["z"]
+    assert Vocabulary.from_corpus(corpus, min_count=1, max_final_vocab=3).words == ["z", "a", "b"]
+
+
+def test_a_trim_rule_keeps_and_drops_against_min_count(corpus):
+    rules = {"rare": RULE_KEEP, "z": RULE_DISCARD}
+    kept = Vocabulary.from_corpus(
+        corpus, min_count=4, trim_rule=lambda word, count, least: rules.get(word, RULE_DEFAULT)
+    )
+    assert kept.words == ["a", "b", "é", "rare"]
+
+
+def test_unk_counts_what_is_dropped_and_receives_its_tokens(corpus):
+    vocabulary = Vocabulary.from_corpus(corpus, min_count=5, unk="<unk>")
+    assert contents(vocabulary) == {"<unk>": 13, "z": 9}
+    rows = vocabulary.lookup(corpus)[corpus.ids]
+    assert [vocabulary.words[row] for row in rows] == ["<unk>"] * 12 + ["z"] * 9 + ["<unk>"]
+
+
+def test_lookup_passes_over_words_outside_the_vocabulary(corpus):
+    vocabulary = Vocabulary.from_counts({"a": 1, "never seen": 3})
+    rows = vocabulary.lookup(corpus)
+    assert dict(zip(corpus.words.to_pylist(), rows.tolist(), strict=True))[b"a"] == 1
+    assert (rows >= 0).sum() == 1
+
+
+def test_min_count_above_every_count_is_one_sentence_with_the_number_that_matters(corpus):
+    with pytest.raises(CorpusError, match=r"'z', occurs 9 times and min_count is 10; lower it") as caught:
+        Vocabulary.from_corpus(corpus, min_count=10)
+    assert "\n" not in str(caught.value)
+
+
+words = st.text(st.characters(exclude_categories=["Cs", "Zl", "Zp", "Cc"]), min_size=1)
+vocabularies = st.dictionaries(words, st.integers(0, 2**40), min_size=1).map(Vocabulary.from_counts)
+
+
+@given(vocabularies)
+def test_saving_and_loading_gives_the_same_vocabulary(tmp_path_factory, vocabulary):
+    path = tmp_path_factory.mktemp("vocab") / "words.txt"
+    vocabulary.save(path)
+    loaded = Vocabulary.load(path)
+    assert loaded.words == vocabulary.words
+    np.testing.assert_array_equal(loaded.counts, vocabulary.counts)
+
+
+@given(vocabularies, vocabularies)
+def test_merging_keeps_the_promised_words_and_counts(old, new):
+    a, b = contents(old), contents(new)
+    assert contents(old.merge(new, "new")) == b
+    assert contents(old.merge(new, "old")) == {word: a[word] + b.get(word, 0) for word in a}
+    union = contents(old.merge(new, "union"))
+    assert union == {word: a.get(word, 0) + b.get(word, 0) for word in {**a, **b}}
+    assert union == contents(new.merge(old, "union"))
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("", "0 words"),
+        ("word\n", "line 1 is not"),
+        ("a 1\nb x\n", "line 2 is not"),
+        ("a 1\na 2\n", "repeats the word 'a'"),
+    ],
+)
+def test_a_bad_vocabulary_file_is_refused_naming_the_line(tmp_path, text, message):
+    (tmp_path / "v.txt").write_text(text)
+    with pytest.raises(FormatError, match=message):
+        Vocabulary.load(tmp_path / "v.txt")
