@@ -36,7 +36,7 @@ def planted_sentences(count=6000, seed=0):
 
 
 def planted_accuracy(wv):
-    """How often country_a : capital_a :: country_b : ? is answered by capital_b; chance is 1 in 160."""
+    """How often country_a : capital_a :: country_b : ? is answered by capital_b; chance is 1 in 101."""
     right = [
         wv.most_similar([f"capital{a}", f"country{b}"], [f"country{a}"], topn=1)[0][0] == f"capital{b}"
         for a, b in itertools.permutations(range(ENTITIES), 2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import itertools
 import json
 import lzma
 import subprocess
@@ -28,7 +29,7 @@ def decoded(corpus):
     """The sentences of an encoded corpus as lists of words."""
     words = [word.decode() for word in corpus.words.to_pylist()]
     bounds = corpus.offsets.tolist()
-    return [[words[i] for i in corpus.ids[a:b]] for a, b in zip(bounds, bounds[1:], strict=False)]
+    return [[words[i] for i in corpus.ids[a:b]] for a, b in itertools.pairwise(bounds)]
 
 
 def read(*paths, workers=2, reuse=False, **options):
@@ -239,8 +240,8 @@ def test_a_bad_corpus_is_refused_in_one_sentence_and_leaves_nothing_behind(tmp_p
     [
         (["a string"], "is a string, not a list of tokens"),
         ("oops", "is a string, not a list of tokens"),
-        ([["fine"], 7], "Sentence 1 is not a list"),
-        ([["fine", ["nested"]]], "Sentence 0 is not a list of words"),
+        ([["fine"], 7], "sentence 1 is not a list"),
+        ([["fine", ["nested"]]], "sentence 0 is not a list of words"),
         ([["fine", 1.5]], "is a float"),
     ],
 )

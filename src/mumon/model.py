@@ -106,7 +106,7 @@ class Word2Vec:
         progress: bool | Progress | None = None,
     ) -> None:
         if hs:
-            raise OptionError("hs=1 (hierarchical softmax) is not offered; mumon trains with negative sampling only.")
+            raise OptionError("hs=1 (hierarchical softmax) is not offered; mumon trains with negative sampling only")
         _check_size("vector_size", vector_size)
         _check_size("epochs", epochs)
         if max_final_vocab is not None:
@@ -229,9 +229,9 @@ class Word2Vec:
             "min_count": self.min_count,
             "max_final_vocab": self.max_final_vocab,
             "unk": self.unk,
-            "history": [asdict(epoch) for epoch in self.history],
         }
-        save_model(path, vocabulary.words, vocabulary.counts, self.wv.vectors, self.syn1neg, config)
+        history = [asdict(epoch) for epoch in self.history]
+        save_model(path, vocabulary.words, vocabulary.counts, self.wv.vectors, self.syn1neg, config, history)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, progress: bool | Progress | None = None) -> Word2Vec:
@@ -248,11 +248,11 @@ class Word2Vec:
             model.settings = settings
             model.text = TextOptions(**{name: config[name] for name in TextOptions.__dataclass_fields__})
             model.min_count, model.max_final_vocab = config["min_count"], config["max_final_vocab"]
-            model.history = [Epoch(**epoch) for epoch in config["history"]]
+            model.history = [Epoch(**epoch) for epoch in loaded.history]
             done, total = config["schedule"]
         except (KeyError, TypeError, ValueError) as error:
             raise FormatError(
-                f"{os.fspath(path)} does not say how it was trained ({error}); load it with WordVectors.load."
+                f"{os.fspath(path)} does not say how it was trained ({error}); load it with WordVectors.load"
             ) from None
         model._schedule = (int(done), int(total))
         counts = np.zeros(len(loaded.words), np.int64) if loaded.counts is None else loaded.counts
@@ -282,9 +282,9 @@ class Word2Vec:
         """Encode a corpus, or use again what `build_vocab` has just encoded, for the `train` that follows it."""
         given: Any = corpus_file if sentences is None else sentences
         if given is None:
-            raise OptionError("There is nothing to read: give sentences (token lists) or corpus_file (paths).")
+            raise OptionError("there is nothing to read: give sentences (token lists) or corpus_file (paths)")
         if sentences is not None and corpus_file is not None:
-            raise OptionError("Give sentences or corpus_file, not both.")
+            raise OptionError("give sentences or corpus_file, not both")
         if self._corpus is not None and self._corpus[0] is given:
             return self._corpus[1]
         files = _as_files(given, corpus_file is not None)
@@ -321,7 +321,7 @@ class Word2Vec:
     def _require_vocabulary(self) -> Vocabulary:
         if self.vocabulary is None:
             raise OptionError(
-                "The model has no vocabulary yet; give the constructor a corpus or call build_vocab first."
+                "the model has no vocabulary yet; give the constructor a corpus or call build_vocab first"
             )
         return self.vocabulary
 
@@ -342,4 +342,4 @@ def _as_files(given: Any, certain: bool) -> list[str | os.PathLike[str]] | None:
 
 def _check_size(name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise OptionError(f"{name} is {value!r}; it must be a whole number of at least 1.")
+        raise OptionError(f"{name} is {value!r}; it must be a whole number of at least 1")

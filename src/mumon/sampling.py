@@ -51,9 +51,7 @@ def keep_chances(counts: npt.NDArray[np.int64], sample: float) -> npt.NDArray[np
     [0.033, 1.0]
     """
     if not 0 <= sample < np.inf:
-        raise OptionError(
-            f"sample is {sample}; it must be 0 (keep every word) or a small positive number such as 1e-3."
-        )
+        raise OptionError(f"sample is {sample}; it must be 0 (keep every word) or a small positive number such as 1e-3")
     if sample == 0:
         return np.full(len(counts), CERTAIN, np.uint64)
     ratio = sample * counts.sum() / np.maximum(counts, 1)

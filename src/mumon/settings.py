@@ -34,20 +34,20 @@ class Settings:
     def __post_init__(self) -> None:
         for name, allowed in {"objective": ("cbow", "sg"), "update": ("correct", "faulty")}.items():
             if getattr(self, name) not in allowed:
-                raise OptionError(f"{name} is {getattr(self, name)!r}; it must be {' or '.join(allowed)}.")
+                raise OptionError(f"{name} is {getattr(self, name)!r}; it must be {' or '.join(allowed)}")
         for name, least in _LEAST.items():
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-                raise OptionError(f"{name} is {value!r}; it must be a whole number of at least {least}.")
+                raise OptionError(f"{name} is {value!r}; it must be a whole number of at least {least}")
         for name in ("ns_exponent", "sample", "alpha", "min_alpha"):
             if not np.isfinite(getattr(self, name)):
-                raise OptionError(f"{name} is {getattr(self, name)}; it must be a finite number.")
+                raise OptionError(f"{name} is {getattr(self, name)}; it must be a finite number")
         if not self.alpha > 0:
-            raise OptionError(f"alpha is {self.alpha}; a learning rate is above 0, for example {self.default_alpha}.")
+            raise OptionError(f"alpha is {self.alpha}; a learning rate is above 0, for example {self.default_alpha}")
         if self.min_alpha < 0:
-            raise OptionError(f"min_alpha is {self.min_alpha}; it must be 0 or more.")
+            raise OptionError(f"min_alpha is {self.min_alpha}; it must be 0 or more")
         if self.seed >= 1 << 64:
-            raise OptionError(f"seed is {self.seed}; it must be below 2^64.")
+            raise OptionError(f"seed is {self.seed}; it must be below 2^64")
 
     @property
     def default_alpha(self) -> float:

@@ -248,4 +248,4 @@ def _one_blas_thread() -> AbstractContextManager[Any]:
 
 
 def _divergence(what: str, epoch: int, alpha: float) -> str:
-    return f"The {what} stopped being finite in epoch {epoch} at rate {alpha:.4g}; start from a lower alpha."
+    return f"the {what} stopped being finite in epoch {epoch} at rate {alpha:.4g}; start from a lower alpha"

@@ -82,8 +82,8 @@ class Vocabulary:
             words, counts = words[:max_final_vocab], counts[:max_final_vocab]
         if not words:
             raise CorpusError(
-                f"No word is left: the most frequent, {_decoded(corpus, 1)[0]!r}, occurs {corpus.counts[0]} times "
-                f"and min_count is {min_count}; lower it."
+                f"no word is left: the most frequent, {_decoded(corpus, 1)[0]!r}, occurs {corpus.counts[0]} times "
+                f"and min_count is {min_count}; lower it"
             )
         if unk is None:
             return cls(words, counts)
@@ -98,19 +98,19 @@ class Vocabulary:
         try:
             text = Path(path).read_bytes().decode("utf-8", "replace")
         except OSError as error:
-            raise FormatError(f"The vocabulary {fspath(path)} cannot be read ({error.strerror}).") from None
+            raise FormatError(f"the vocabulary {fspath(path)} cannot be read ({error.strerror})") from None
         for number, line in enumerate(text.split("\n"), 1):
             line = line.removesuffix("\r")
             if not line:
                 continue
             word, _, count = line.rpartition(" " if " " in line else "\t")
             if not count.isdecimal() or not word:
-                raise FormatError(f"{fspath(path)} line {number} is not a word and its count: {line[:60]!r}.")
+                raise FormatError(f"{fspath(path)} line {number} is not a word and its count: {line[:60]!r}")
             if word in counts:
-                raise FormatError(f"{fspath(path)} line {number} repeats the word {word!r}; remove one of the two.")
+                raise FormatError(f"{fspath(path)} line {number} repeats the word {word!r}; remove one of the two")
             counts[word] = int(count)
         if not counts:
-            raise FormatError(f"{fspath(path)} holds 0 words; a vocabulary has one word and its count per line.")
+            raise FormatError(f"{fspath(path)} holds 0 words; a vocabulary has one word and its count per line")
         if unk is not None:
             counts.setdefault(unk, 0)
         return cls.from_counts(counts, unk)
@@ -121,7 +121,7 @@ class Vocabulary:
 
         for word in self.words:
             if "\n" in word or "\r" in word:
-                raise FormatError(f"The word {word!r} contains a line break, which `word count` lines cannot hold.")
+                raise FormatError(f"the word {word!r} contains a line break, which `word count` lines cannot hold")
         with atomic_file(path) as file:
             for word, count in zip(self.words, self.counts, strict=True):
                 file.write(f"{word} {count}\n".encode())
@@ -138,7 +138,7 @@ class Vocabulary:
         if how == "new":
             return new
         if how not in ("old", "union"):
-            raise OptionError(f"merge_vocab is {how!r}; it must be old, new or union.")
+            raise OptionError(f"merge_vocab is {how!r}; it must be old, new or union")
         counts = dict(zip(self.words, map(int, self.counts), strict=True))
         for word, count in zip(new.words, map(int, new.counts), strict=True):
             if how == "union" or word in counts:

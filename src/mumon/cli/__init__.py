@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import typer
 
@@ -17,13 +21,37 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("demo")(demo.demo)
-app.command("train")(train.train)
-app.command("similar")(similar.similar)
-app.command("analogy")(analogy.analogy)
-app.command("convert")(convert.convert)
-app.command("vocab")(vocab.vocab)
-app.command("info")(info.info)
+
+
+def _guarded(command: Callable[..., None]) -> Callable[..., None]:
+    """A command whose user's mistakes end in one sentence and exit code 1, and Ctrl-C in 130; never in a traceback."""
+
+    @functools.wraps(command)
+    def run(*arguments: Any, **options: Any) -> None:
+        try:
+            command(*arguments, **options)
+            sys.stdout.flush()
+        except MumonError as error:
+            raise _complaint(str(error), 1) from None
+        except BrokenPipeError:  # whoever read our output has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(1) from None
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename else ""
+            raise _complaint(f"{where}{error.strerror or error}", 1) from None
+        except KeyboardInterrupt:
+            raise _complaint("stopped; nothing was saved", 130) from None
+
+    return run
+
+
+def _complaint(sentence: str, code: int) -> typer.Exit:
+    print(f"mumon: {sentence}", file=sys.stderr)
+    return typer.Exit(code)
+
+
+for _command in (demo.demo, train.train, similar.similar, analogy.analogy, convert.convert, vocab.vocab, info.info):
+    app.command(_command.__name__)(_guarded(_command))
 
 
 def _show_version(wanted: bool) -> None:
@@ -40,22 +68,5 @@ def _options(
 
 
 def main() -> None:
-    """Run a command; a user's mistake ends in one sentence and exit code 1 (2 for wrong usage, 130 for Ctrl-C)."""
-    try:
-        app()
-    except MumonError as error:
-        sys.exit(_complain(str(error)))
-    except BrokenPipeError:  # the reader of our output has gone: not an error
-        sys.stderr.close()
-        sys.exit(1)
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        sys.exit(_complain(f"{where}{error.strerror or error}"))
-    except KeyboardInterrupt:
-        _complain("stopped; nothing was saved")
-        sys.exit(130)
-
-
-def _complain(sentence: str) -> int:
-    print(f"mumon: {sentence}", file=sys.stderr)
-    return 1
+    """The program `mumon`."""
+    app()

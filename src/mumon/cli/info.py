@@ -20,10 +20,11 @@ def info(model: options.Model, json: options.Json = False) -> None:
 
     about: dict[str, Any] = {"path": model, "format": detect(model).name}
     training: dict[str, Any] = {}
+    history: list[dict[str, Any]] = []
     if Path(model).is_dir():
         loaded = load_model(model)
         vectors = WordVectors(loaded.words, loaded.vectors, loaded.counts)
-        training = loaded.config
+        training, history = loaded.config, loaded.history
         about["output_vectors"] = loaded.output is not None
     else:
         vectors = WordVectors.load(model)
@@ -33,9 +34,8 @@ def info(model: options.Model, json: options.Json = False) -> None:
     about["mean_norm"] = round(float(vectors.norms.mean()), 4)
     about["first_words"] = vectors.index_to_key[:8]
     if json:
-        print(json_.dumps({**about, "training": training}, ensure_ascii=False))
+        print(json_.dumps({**about, "training": training, "history": history}, ensure_ascii=False))
         return
-    history = training.pop("history", [])
     _show({**about, **training})
     if history:
         print("\n epoch      loss   last rate   tokens/s")

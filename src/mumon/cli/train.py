@@ -100,8 +100,10 @@ def train(
     from mumon.formats import check_target
 
     check_target(output)
+    _spare_inputs(corpus, output)
     if save_vocab is not None:
         check_target(save_vocab, a_file=True)
+        _spare_inputs(corpus, save_vocab)
     if from_ is None and merge_vocab is not None:
         raise OptionError("--merge-vocab says what to do with the words of another model; name that with --from")
     if from_ is not None and (dim is not None or vocab is not None):
@@ -135,7 +137,7 @@ def train(
         "workers": threads,
     }
     given = {name: value for name, value in given.items() if value is not None}
-    progress = _progress(quiet, log_json)
+    progress = reporter(quiet, log_json)
     model = _train(corpus, given, from_, None if merge_vocab is None else merge_vocab.value, progress)
     if save_vocab is not None and model.vocabulary is not None:
         model.vocabulary.save(save_vocab)
@@ -143,7 +145,19 @@ def train(
     progress.note(f"saved {output}: {len(model.wv):,} words × {model.vector_size}; try: mumon similar {output} WORD")
 
 
-def _progress(quiet: bool, log_json: bool) -> Progress:
+def _spare_inputs(corpus: list[str], output: str) -> None:
+    """Refuse to write over the corpus: `-o corpus.txt` is a slip that would cost it."""
+    from pathlib import Path
+
+    from mumon.corpus.sources import STDIN, find_files
+    from mumon.errors import OptionError
+
+    target = Path(output)
+    if target.is_file() and any(target.samefile(name) for name in find_files(corpus) if name != STDIN):
+        raise OptionError(f"{output} is part of the corpus and would be overwritten; choose another output")
+
+
+def reporter(quiet: bool, log_json: bool) -> Progress:
     import sys
 
     from mumon.progress import BarProgress, JsonProgress, LineProgress, Progress

@@ -39,8 +39,8 @@ class CorpusWriter:
 
     def append(self, table: int, ids: Ids, ends: npt.NDArray[np.int64]) -> None:
         """Tokens numbered by `table`; `ends` counts the tokens of this call before each sentence end."""
-        ends = np.unique(ends + self.tokens)
-        ends = ends[ends > self._last_end]  # empty lines are not sentences
+        ends = ends + self.tokens
+        ends = ends[np.diff(ends, prepend=self._last_end) > 0]  # empty lines are not sentences
         if len(ends):
             cuts = _with_cuts(self._last_end, ends)
             self._offsets.write(cuts.tobytes())
@@ -67,6 +67,11 @@ class CorpusWriter:
         columns = pa.table({"word": words, "count": counts})
         with pa.OSFile(str(self.folder / "words.arrow"), "wb") as sink, pa.ipc.new_file(sink, columns.schema) as writer:
             writer.write_table(columns)
+
+    def report(self, progress: Progress) -> None:
+        """Say what was read; if it was nothing, an error will."""
+        if self.tokens:
+            progress.finish(f"read {self.tokens:,} tokens in {self.sentences:,} sentences", tokens=self.tokens)
 
     def close(self) -> None:
         """Let go of the files, finished or not."""
@@ -129,7 +134,7 @@ def encode_files(
         writer.finish(tables)
     finally:
         writer.close()
-    progress.finish(f"read {writer.tokens:,} tokens in {writer.sentences:,} sentences", tokens=writer.tokens)
+    writer.report(progress)
     return writer, replaced
 
 
@@ -173,14 +178,14 @@ def encode_sequences(sentences: Iterable[Iterable[Any]], folder: Path, progress:
         for number, sentence in enumerate(sentences):
             if isinstance(sentence, str | bytes):
                 raise CorpusError(
-                    f"Sentence {number} is a string, not a list of tokens; split it first (text.split()), "
-                    "or name files with corpus_file=."
+                    f"sentence {number} is a string, not a list of tokens; split it first (text.split()), "
+                    "or name files with corpus_file="
                 )
             try:
                 held.append(table.encode(sentence))
             except TypeError as error:
                 raise CorpusError(
-                    f"Sentence {number} is not a list of words ({error}); give a list of strings or integers for each."
+                    f"sentence {number} is not a list of words ({error}); give a list of strings or integers for each"
                 ) from None
             size += len(held[-1])
             ends.append(size)
@@ -191,5 +196,5 @@ def encode_sequences(sentences: Iterable[Iterable[Any]], folder: Path, progress:
         writer.finish([table])
     finally:
         writer.close()
-    progress.finish(f"read {writer.tokens:,} tokens in {writer.sentences:,} sentences", tokens=writer.tokens)
+    writer.report(progress)
     return writer, table.replaced

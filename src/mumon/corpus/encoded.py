@@ -111,7 +111,7 @@ def corpus_from_sentences(sentences: Iterable[Iterable[Any]], *, progress: Progr
     >>> corpus_from_sentences([["a", "b"], ["b"]])
     <EncodedCorpus: 3 tokens, 2 sentences, 2 words>
     """
-    return _temporary(lambda folder: encode_sequences(sentences, folder, progress or Progress()), "The iterable")
+    return _temporary(lambda folder: encode_sequences(sentences, folder, progress or Progress()), "the iterable")
 
 
 def _temporary(encode: Callable[[Path], tuple[CorpusWriter, int]], about: str) -> EncodedCorpus:
@@ -135,7 +135,7 @@ def _write_info(
     folder: Path, writer: CorpusWriter, replaced: int, about: str, stamps: list[tuple[str, int, int]]
 ) -> None:
     if not writer.tokens:
-        raise CorpusError(f"{about} holds 0 words; give text with one sentence per line, or --tokenize running text.")
+        raise CorpusError(f"{about} holds 0 words; give text with one sentence per line, or --tokenize running text")
     info = {"tokens": writer.tokens, "sentences": writer.sentences, "replaced": replaced, "inputs": stamps}
     (folder / INFO).write_text(json.dumps(info))
 

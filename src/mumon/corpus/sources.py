@@ -37,12 +37,12 @@ def find_files(inputs: Sequence[str | os.PathLike[str]]) -> list[str]:
         elif path.is_dir():
             below = sorted(_walk(path))
             if not below:
-                raise CorpusError(f"The folder {name} holds no file to read; name one that holds text.")
+                raise CorpusError(f"the folder {name} holds no file to read; name one that holds text")
             found += below
         else:
             matches = sorted(glob.glob(name, recursive=True)) if glob.has_magic(name) else []  # noqa: PTH207
             if not matches:
-                raise CorpusError(f"There is no file {name}; check the path{_look_alike(path)}.")
+                raise CorpusError(f"there is no file {name}; check the path{_look_alike(path)}")
             found += find_files(matches)
     return found
 
@@ -72,7 +72,7 @@ def read_pieces(name: str, options: TextOptions, advance: Callable[[int], None])
         with _open_raw(name) as raw:
             head = raw.peek(8)[:8]
             if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-                raise CorpusError(f"{origin} is UTF-16; convert it first, e.g. with iconv -f UTF-16 -t UTF-8.")
+                raise CorpusError(f"{origin} is UTF-16; convert it first, e.g. with iconv -f UTF-16 -t UTF-8")
             if head.startswith(b"PAR1"):
                 yield from _parquet_pieces(raw, origin, options.text_field, advance)
                 return
@@ -81,9 +81,9 @@ def read_pieces(name: str, options: TextOptions, advance: Callable[[int], None])
             json_lines = bool(JSON_LINES & set(suffixes))
             yield from _cut(stream, raw, origin, json_lines, advance)
     except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
-        raise CorpusError(f"{origin} is damaged or cut short ({error}); make or fetch it again.") from None
+        raise CorpusError(f"{origin} is damaged or cut short ({error}); make or fetch it again") from None
     except OSError as error:
-        raise CorpusError(f"{origin} cannot be read ({error.strerror or error}).") from None
+        raise CorpusError(f"{origin} cannot be read ({error.strerror or error})") from None
 
 
 def _open_raw(name: str) -> io.BufferedReader:
@@ -140,13 +140,13 @@ def _parquet_pieces(raw: io.BufferedReader, origin: str, field: str, advance: Ca
     try:
         file = pq.ParquetFile(raw)
     except pa.ArrowInvalid as error:
-        raise CorpusError(f"{origin} is not a whole Parquet file ({str(error).splitlines()[0]}).") from None
+        raise CorpusError(f"{origin} is not a whole Parquet file ({str(error).splitlines()[0]})") from None
     columns = file.schema_arrow.names
     if field not in columns:
-        raise CorpusError(f"{origin} has no column {field!r} but {', '.join(columns[:8])}; name it with --text-field.")
+        raise CorpusError(f"{origin} has no column {field!r} but {', '.join(columns[:8])}; name it with --text-field")
     kind = file.schema_arrow.field(field).type
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-        raise CorpusError(f"Column {field!r} of {origin} holds {kind}, not text; choose another with --text-field.")
+        raise CorpusError(f"column {field!r} of {origin} holds {kind}, not text; choose another with --text-field")
     size = os.fstat(raw.fileno()).st_size
     done, rows = 0, max(file.metadata.num_rows, 1)
     for batch in file.iter_batches(1024, columns=[field]):

@@ -103,7 +103,7 @@ class TokenTable:
             token = str(int(token))
         if not isinstance(token, str):
             raise CorpusError(
-                f"Token {token!r} is a {type(token).__name__}; tokens are strings or integers, so convert it first."
+                f"token {token!r} is a {type(token).__name__}; tokens are strings or integers, so convert it first"
             )
         try:
             return token.encode()

@@ -76,15 +76,15 @@ def _json_text(piece: Piece, field: str) -> bytes:
         try:
             record = json.loads(line)
         except ValueError as error:  # UnicodeDecodeError included
-            raise CorpusError(f"{piece.origin} line {number} is not valid JSON ({error}).") from None
+            raise CorpusError(f"{piece.origin} line {number} is not valid JSON ({error})") from None
         if not isinstance(record, dict) or field not in record:
             known = ", ".join(list(record)[:8]) if isinstance(record, dict) else type(record).__name__
             raise CorpusError(
-                f"{piece.origin} line {number} has no field {field!r} but {known}; name the field with --text-field."
+                f"{piece.origin} line {number} has no field {field!r} but {known}; name the field with --text-field"
             )
         if record[field] is not None:
             if not isinstance(record[field], str):
-                raise CorpusError(f"{piece.origin} line {number}: field {field!r} is not text.")
+                raise CorpusError(f"{piece.origin} line {number}: field {field!r} is not text")
             texts.append(record[field])
     # Lone surrogates are legal in JSON, not in UTF-8: let the repair above count and replace them.
     return ("\n\n".join(texts) + "\n\n").encode("utf-8", "surrogatepass")

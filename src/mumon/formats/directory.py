@@ -3,11 +3,13 @@
     model.safetensors   embeddings (V + 1, D) float32, the last row zeros for unknown words; output (V, D) if kept
     vocab.json          {"words": [...], "counts": [...] or null}
     config.json         the marker {"format": "mumon"}, the sizes, and the trainer's settings under "training"
+    history.json        what each epoch did, where there was training; the only file with clock times in it
     tokenizer.json      WordLevel, one entry per row, for the other two libraries
     modules.json        what sentence-transformers looks for
 
 Row i of embeddings is word i of vocab.json. When the settings name an unknown word that was trained ("unk") there is
-no row of zeros: that word's row plays its part. The same model saved twice gives the same bytes.
+no row of zeros: that word's row plays its part. The same training with one thread gives the same bytes in every file
+but history.json.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from mumon.formats.atomic import CONFIG_NAME, FORMAT_MARKER, atomic_directory
 FORMAT_VERSION = 1
 TENSORS_NAME = "model.safetensors"
 VOCAB_NAME = "vocab.json"
+HISTORY_NAME = "history.json"
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,7 @@ class LoadedModel:
     vectors: Floats
     output: Floats | None
     config: dict[str, Any]
+    history: list[dict[str, Any]]
 
 
 def read(path: Path, limit: int | None = None) -> LoadedVectors:
@@ -62,6 +66,7 @@ def save_model(
     vectors: Floats,
     output: Floats | None = None,
     config: Mapping[str, Any] | None = None,
+    history: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """Write a model directory atomically.
 
@@ -91,6 +96,8 @@ def save_model(
         _write_json(directory / VOCAB_NAME, vocab)
         _write_json(directory / CONFIG_NAME, header, indent=2)
         _write_json(directory / "tokenizer.json", _tokenizer([*words, unk] if zero_row else words, unk, training))
+        if history:
+            _write_json(directory / HISTORY_NAME, {"epochs": list(history)}, indent=2)
         module = {"idx": 0, "name": "0", "path": ".", "type": "sentence_transformers.models.StaticEmbedding"}
         _write_json(directory / "modules.json", [module], indent=2)
 
@@ -102,7 +109,7 @@ def load_model(path: str | os.PathLike[str], *, output: bool = True) -> LoadedMo
     V, D = _size(config, "vocab_size", directory), _size(config, "vector_size", directory)
     words, counts = _read_vocab(directory / VOCAB_NAME, V)
     vectors, out = _read_tensors(directory / TENSORS_NAME, V, D, config["unknown_row"], output)
-    return LoadedModel(words, counts, vectors, out, config["training"])
+    return LoadedModel(words, counts, vectors, out, config["training"], _read_history(directory / HISTORY_NAME))
 
 
 def is_trainable(path: str | os.PathLike[str]) -> bool:
@@ -223,6 +230,13 @@ def _size(config: dict[str, Any], key: str, directory: Path) -> int:
     if type(value) is not int or value < 1:
         raise FormatError(f"{directory / CONFIG_NAME} has {key} {value!r}, not a number of at least 1; save it again")
     return value
+
+
+def _read_history(path: Path) -> list[dict[str, Any]]:
+    epochs = _read_json(path).get("epochs") if path.exists() else []
+    if not isinstance(epochs, list) or not all(isinstance(epoch, dict) for epoch in epochs):
+        raise FormatError(f"{path} has no list of epochs; save the model again")
+    return epochs
 
 
 def _read_vocab(path: Path, V: int) -> tuple[list[str], Counts | None]:

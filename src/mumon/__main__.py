@@ -1,0 +1,5 @@
+"""`python -m mumon`."""
+
+from mumon.cli import main
+
+main()
