@@ -193,6 +193,28 @@ def test_the_encoding_is_reused_until_the_file_or_the_options_change(tmp_path):
     assert not again.reused and again.tokens == 3
 
 
+def test_a_damaged_encoding_is_made_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("MUMON_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "a.txt").write_text("one two three")
+    read(tmp_path / "a.txt", reuse=True)
+    for name in ("ids.i32", "words.arrow", "corpus.json"):
+        (damaged,) = (tmp_path / "cache").rglob(name)
+        damaged.write_bytes(damaged.read_bytes()[:5])
+        assert decoded(read(tmp_path / "a.txt", reuse=True)) == [["one", "two", "three"]]
+
+
+def test_encodings_of_changed_and_vanished_files_are_deleted(tmp_path, monkeypatch):
+    monkeypatch.setenv("MUMON_CACHE", str(tmp_path / "cache"))
+    for name in ("kept", "changed", "gone"):
+        (tmp_path / name).write_text(f"{name} text")
+        read(tmp_path / name, reuse=True)
+    (tmp_path / "changed").write_text("changed text again")
+    (tmp_path / "gone").unlink()
+    read(tmp_path / "changed", reuse=True)
+    assert len(list((tmp_path / "cache" / "corpora").iterdir())) == 2
+    assert read(tmp_path / "kept", reuse=True).reused
+
+
 def test_an_unwritable_cache_only_costs_the_reuse(tmp_path, monkeypatch):
     (tmp_path / "a.txt").write_text("one two")
     (tmp_path / "not-a-folder").write_text("")

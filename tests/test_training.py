@@ -126,7 +126,10 @@ def test_a_schedule_can_be_walked_in_parts_along_the_same_rates(planted, tmp_pat
     part = small(planted[:500], epochs=1, total_epochs=4)
     part.save(tmp_path / "m")
     resumed = Word2Vec.load(tmp_path / "m", progress=False)
-    resumed.train(planted[:500], epochs=3)
+    with pytest.raises(OptionError, match="3 of 4 left"):
+        resumed.train(planted[:500], epochs=4)
+    resumed.train(planted[:500], epochs=2)
+    resumed.train(planted[:500])  # to the end
     np.testing.assert_array_equal(resumed.wv.vectors, whole.wv.vectors)
     np.testing.assert_array_equal(resumed.syn1neg, whole.syn1neg)
     assert [e.alpha for e in resumed.history] == [e.alpha for e in whole.history]

@@ -184,27 +184,27 @@ class Word2Vec:
         corpus_file: Files | None = None,
         *,
         epochs: int | None = None,
+        total_epochs: int | None = None,
         start_alpha: float | None = None,
         end_alpha: float | None = None,
         merge_vocab: Merge | None = None,
     ) -> list[Epoch]:
         """Train on a corpus, the first time or further; returns what was added to `history`.
 
-        The rate goes on along a schedule that is not finished (see `total_epochs`), and else starts a new one. New
-        words are passed over unless `merge_vocab` is "new" or "union".
+        The rate goes on along a schedule that is not finished (see `total_epochs` of the class), by default to its end;
+        otherwise, or when a rate or `total_epochs` is given, it starts a new one. New words are passed over unless
+        `merge_vocab` is "new" or "union".
         """
-        if merge_vocab is not None:
-            self.build_vocab(sentences, corpus_file, merge_vocab=merge_vocab)
-        vocabulary = self._require_vocabulary()
-        done, total = self._schedule
-        if done >= total or start_alpha is not None or end_alpha is not None:
-            done, total = 0, epochs or self.epochs
-        epochs = min(epochs or self.epochs, total - done)
         settings = replace(
             self.settings,
             alpha=self.settings.alpha if start_alpha is None else start_alpha,
             min_alpha=self.settings.min_alpha if end_alpha is None else end_alpha,
         )
+        fresh = any(value is not None for value in (total_epochs, start_alpha, end_alpha))
+        epochs, done, total = self._plan(epochs, total_epochs, fresh)
+        if merge_vocab is not None:
+            self.build_vocab(sentences, corpus_file, merge_vocab=merge_vocab)
+        vocabulary = self._require_vocabulary()
         with chosen_progress(self._progress) as progress:
             corpus = self._read(sentences, corpus_file, progress)
             lookup = vocabulary.lookup(corpus)
@@ -215,6 +215,24 @@ class Word2Vec:
         self._schedule = (done + epochs, total)
         self._wv.fill_norms(force=True)
         return added
+
+    def _plan(self, epochs: int | None, total_epochs: int | None, fresh: bool) -> tuple[int, int, int]:
+        """How many epochs to train, how many of the schedule lie behind them, and how many it has in all."""
+        for name, value in (("epochs", epochs), ("total_epochs", total_epochs)):
+            if value is not None:
+                _check_size(name, value)
+        done, total = self._schedule
+        if fresh or done >= total:
+            done, total = 0, total_epochs or epochs or self.epochs
+            epochs = epochs or self.epochs
+        elif epochs is None:
+            epochs = min(self.epochs, total - done) if done == 0 else total - done
+        if epochs > total - done:
+            raise OptionError(
+                f"epochs is {epochs} but the rate schedule has {total - done} of {total} left; "
+                "ask for fewer, or give total_epochs or a rate to start a new schedule"
+            )
+        return epochs, done, total
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model as a folder that mumon, model2vec and sentence-transformers load."""

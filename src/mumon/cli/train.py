@@ -177,7 +177,14 @@ def _train(
     if from_ is None:
         return Word2Vec(corpus_file=corpus, progress=progress, **given)
     model = _start(from_, given, progress)
-    model.train(corpus_file=corpus, epochs=given.get("epochs"), merge_vocab=merge_vocab or "union")  # type: ignore[arg-type]
+    model.train(
+        corpus_file=corpus,
+        epochs=given.get("epochs"),
+        total_epochs=given.get("total_epochs"),
+        start_alpha=given.get("alpha"),
+        end_alpha=given.get("min_alpha"),
+        merge_vocab=merge_vocab or "union",  # type: ignore[arg-type]
+    )
     return model
 
 

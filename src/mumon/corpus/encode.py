@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mumon.corpus.sources import STDIN, find_files, read_pieces
+from mumon.corpus.sources import STDIN, read_pieces
 from mumon.corpus.table import ByteTable, Ids, TokenTable, ranked
 from mumon.corpus.text import Piece, TextOptions, prepare
 from mumon.errors import CorpusError
@@ -91,12 +91,11 @@ def _with_cuts(begin: int, ends: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]
 
 
 def encode_files(
-    inputs: list[str], options: TextOptions, folder: Path, workers: int, progress: Progress
+    names: list[str], options: TextOptions, folder: Path, workers: int, progress: Progress
 ) -> tuple[CorpusWriter, int]:
     """Encode files into `folder`; returns the writer and how many characters were not UTF-8."""
     from mumon.kernels.jit import is_compiled
 
-    names = find_files(inputs)
     if not is_compiled("encode_text"):
         progress.note("compiling the tokeniser, once for this machine …")
     total = sum(Path(name).stat().st_size for name in names if name != STDIN)

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import tempfile
+import time
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -18,13 +19,14 @@ import numpy.typing as npt
 
 from mumon import paths
 from mumon.corpus.encode import CorpusWriter, encode_files, encode_sequences
-from mumon.corpus.sources import STDIN, find_files
+from mumon.corpus.sources import find_files
 from mumon.corpus.text import TextOptions
 from mumon.errors import CorpusError
 from mumon.progress import Progress
 
 ENCODING = 1  # raise when the files below change meaning: older caches are then made again
-INFO = "corpus.json"
+INFO = "corpus.json"  # written last: its presence says that the others are whole
+ABANDONED_SECONDS = 7 * 24 * 3600  # an encoding unfinished for so long has no process behind it any more
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,14 +81,16 @@ def corpus_from_files(
         return encode_files(names, options, folder, workers, progress or Progress())
 
     about = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
-    if STDIN in names or not reuse:
+    if not reuse or not all(Path(name).is_file() for name in names):  # "-" and pipes have no identity to remember
         return _temporary(encode, about)
     stamps = [_stamp(name) for name in names]
     key = json.dumps([ENCODING, stamps, asdict(options)])
     fingerprint = hashlib.sha256(key.encode()).hexdigest()[:24]
     home = paths.cache_directory() / "corpora"
-    if (home / fingerprint / INFO).exists():
+    try:
         return _open(home / fingerprint, fingerprint, reused=True)
+    except (OSError, ValueError, KeyError):  # not there, or damaged: Arrow's errors are ValueErrors too
+        shutil.rmtree(home / fingerprint, ignore_errors=True)
     try:
         home.mkdir(parents=True, exist_ok=True)
         aside = Path(tempfile.mkdtemp(prefix=".encoding-", dir=home))
@@ -157,12 +161,12 @@ def _open(folder: Path, fingerprint: str, reused: bool) -> EncodedCorpus:
 
 
 def _forget_stale(home: Path) -> None:
-    """Delete encodings of files that have changed or gone: their fingerprint can never be asked for again."""
-    for info in home.glob(f"*/{INFO}"):
+    """Delete encodings of files that have changed or gone, which can never be asked for again, and abandoned ones."""
+    for folder in home.iterdir():
         try:
-            stamps = json.loads(info.read_text())["inputs"]
-            current = [list(_stamp(name)) for name, *_ in stamps] if info.parent.name[0] != "." else stamps
-        except OSError:
-            current = []
-        if current != stamps:
-            shutil.rmtree(info.parent, ignore_errors=True)
+            stamps = [tuple(stamp) for stamp in json.loads((folder / INFO).read_text())["inputs"]]
+            stale = stamps != [_stamp(name) for name, *_ in stamps]
+        except (OSError, ValueError, KeyError, TypeError):
+            stale = not folder.name.startswith(".") or time.time() - folder.stat().st_mtime > ABANDONED_SECONDS
+        if stale:
+            shutil.rmtree(folder, ignore_errors=True)
