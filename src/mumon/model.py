@@ -312,8 +312,10 @@ class Word2Vec:
             corpus = corpus_from_files(files, self.text, workers=self.settings.workers, progress=progress)
         else:
             corpus = corpus_from_sentences(given, progress=progress)
+        if corpus.reused:
+            progress.note(f"{corpus.tokens:,} tokens in {corpus.sentences:,} sentences, encoded by an earlier run")
         if corpus.replaced:
-            progress.note(f"{corpus.replaced:,} characters were not valid UTF-8 and became U+FFFD.")
+            progress.note(f"{corpus.replaced:,} characters were not valid UTF-8 and became U+FFFD")
         self._corpus = (given, corpus)
         return corpus
 

@@ -1,0 +1,66 @@
+"""The README keeps its word: every command and every code block runs as it is printed."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+README = Path(__file__).parent.parent / "README.md"
+BLOCKS = re.findall(r"```(\w+)\n(.*?)```", README.read_text(), re.DOTALL)
+NOT_HERE = ("make ", "pip ", "mumon demo")  # they install things, or have a test of their own
+COMMANDS = [
+    line.split("  #")[0].strip()
+    for kind, block in BLOCKS
+    if kind == "sh"
+    for line in block.splitlines()
+    if line.strip() and not line.startswith(NOT_HERE)
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, planted):
+    """The files that the README speaks of, small."""
+    home = tmp_path_factory.mktemp("readme")
+    royal = ["the king and the queen rule", "a man and a woman walk", "the king is a man"] * 40
+    text = "\n".join(royal + [" ".join(sentence) for sentence in planted[:500]])
+    (home / "corpus.txt").write_text(text)
+    (home / "more.txt").write_text("the new king of the hill is a cat\n" * 40)
+    (home / "glove.txt").write_text("king 0.5 0.25 0.125\nqueen 0.5 0.25 0.375\n")
+    (home / "wiki").mkdir()
+    (home / "wiki" / "a.txt.zst").write_text("The king walks. The queen talks to a man. " * 40)
+    return home
+
+
+def test_the_python_blocks_run_one_after_the_other(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    names: dict[str, object] = {}
+    for code in (block for kind, block in BLOCKS if kind == "python"):
+        exec(compile(code, str(README), "exec"), names)
+    assert len(names["model"].wv) > 2
+
+
+def test_the_shell_commands_run_one_after_the_other(folder):
+    assert len(COMMANDS) > 6
+    program = Path(sys.executable).with_name("mumon")
+    shutil.rmtree(folder / "king.mumon", ignore_errors=True)
+    for command in COMMANDS:
+        line = command.replace("mumon", str(program), 1)
+        run = subprocess.run(line, shell=True, cwd=folder, capture_output=True, text=True)
+        assert run.returncode == 0, f"{command}: {run.stderr}"
+
+
+def test_the_demo_trains_on_the_documentation_of_this_python(capfd, monkeypatch, tmp_path):
+    from mumon import WordVectors, cli
+
+    monkeypatch.setattr(sys, "argv", ["mumon", "demo", "--epochs", "2", "-o", str(tmp_path / "docs.mumon")])
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    out = capfd.readouterr().out
+    assert not caught.value.code
+    assert "Loss per word" in out and "nearest neighbours" in out
+    assert len(WordVectors.load(tmp_path / "docs.mumon")) > 3000
