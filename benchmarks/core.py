@@ -30,11 +30,14 @@ from mumon import WordVectors
 SIMILARITY = {"ws353": "EN-WS-353-ALL", "men": "EN-MEN-TR-3k", "rw": "EN-RW-STANFORD"}
 ANALOGY = {"google": "questions-words", "msr": "msr"}
 THREADS, EPOCHS, MIN_COUNT = 2, 5, 5
-GENSIM = (
-    "import sys; from gensim.models import Word2Vec; "
-    "Word2Vec(corpus_file=sys.argv[1], vector_size=int(sys.argv[3]), sg=int(sys.argv[4]), min_count={}, epochs={}, "
-    "workers={}).wv.save_word2vec_format(sys.argv[2], binary=True)"
-).format(MIN_COUNT, EPOCHS, THREADS)
+GENSIM = f"""
+import sys
+from gensim.models import Word2Vec
+corpus, out, dim, sg = sys.argv[1:]
+model = Word2Vec(corpus_file=corpus, vector_size=int(dim), sg=int(sg), min_count={MIN_COUNT}, epochs={EPOCHS},
+                 workers={THREADS})
+model.wv.save_word2vec_format(out, binary=True)
+"""
 RUNS = {
     "gensim CBOW": ["gensim", "0"],
     "mumon CBOW exact, lr 0.075": ["--exact", "--lr", "0.075"],
@@ -86,7 +89,7 @@ def main() -> None:
     with corpus.open() as text:
         warm.write_text("".join(islice(text, 2000)))
     results = {}
-    for name, choice in RUNS.items():
+    for choice in RUNS.values():
         subprocess.run(command(choice, warm, work / "warm.bin", options.dim), check=True)
     for name, choice in RUNS.items():
         shutil.rmtree(work / "cache" / "corpora", ignore_errors=True)

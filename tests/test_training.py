@@ -180,6 +180,16 @@ def test_training_starts_from_any_vectors_file(planted, tmp_path):
     assert planted_accuracy(small(planted[:200], epochs=1, alpha=0.01).wv) < 0.1
 
 
+def test_vectors_without_counts_train_on_the_counts_of_the_corpus(planted, tmp_path):
+    small(planted[:500], epochs=1).wv.save(tmp_path / "v.txt")
+    model = Word2Vec.from_vectors(tmp_path / "v.txt", workers=1, epochs=1, unk="<unk>")
+    before = {word: model.wv[word].copy() for word in model.wv.index_to_key}
+    model.train(planted[:500])
+    assert model.history[0].trained_tokens > 1000
+    assert model.wv.get_vecattr("capital-word1", "count") > 100
+    assert all(not np.array_equal(model.wv[word], vector) for word, vector in before.items())
+
+
 def test_unknown_words_train_the_unk_row(planted):
     model = small(planted[:500], min_count=60, unk="<unk>", epochs=2)
     assert model.wv.get_vecattr("<unk>", "count") > 1000
@@ -260,6 +270,8 @@ def test_mistakes_are_told_in_one_sentence(tmp_path):
         small([["a", "b"]]).train()
     with pytest.raises(OptionError, match="no vocabulary yet"):
         _ = Word2Vec().wv
+    with pytest.raises(OptionError, match="merge_vocab is 'both'"):
+        small([["a", "b"]]).train([["a", "b"]], merge_vocab="both")
     with pytest.raises(FormatError, match="no model directory"):
         Word2Vec.load(tmp_path / "nowhere")
     assert issubclass(CorpusError, ValueError) and issubclass(CorpusError, MumonError)

@@ -78,13 +78,18 @@ def test_saving_and_loading_gives_the_same_vocabulary(tmp_path_factory, vocabula
 
 
 @given(vocabularies, vocabularies)
-def test_merging_keeps_the_promised_words_and_counts(old, new):
-    a, b = contents(old), contents(new)
-    assert contents(old.merge(new, "new")) == b
-    assert contents(old.merge(new, "old")) == {word: a[word] + b.get(word, 0) for word in a}
-    union = contents(old.merge(new, "union"))
-    assert union == {word: a.get(word, 0) + b.get(word, 0) for word in {**a, **b}}
-    assert union == contents(new.merge(old, "union"))
+def test_a_union_has_the_words_of_both_and_their_counts_added(one, other):
+    a, b = contents(one), contents(other)
+    union = one.union(other)
+    assert contents(union) == {word: a.get(word, 0) + b.get(word, 0) for word in {**a, **b}}
+    assert union.words == other.union(one).words == Vocabulary.from_counts(contents(union)).words
+
+
+def test_counting_on_a_corpus_keeps_the_words_and_adds_occurrences(corpus):
+    counted = Vocabulary.from_counts({"a": 10, "rare": 0, "unseen": 2}).counted_on(corpus)
+    assert contents(counted) == {"a": 14, "unseen": 2, "rare": 1}
+    with_unk = Vocabulary.from_counts({"a": 10, "<unk>": 0}, unk="<unk>").counted_on(corpus)
+    assert contents(with_unk) == {"<unk>": 18, "a": 14}
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,9 @@ from mumon.progress import Progress, chosen_progress
 from mumon.settings import Settings, default_alpha
 from mumon.training import Epoch, Trainer
 from mumon.vectors import WordVectors
-from mumon.vocab import Merge, TrimRule, Vocabulary
+from mumon.vocab import TrimRule, Vocabulary
 
+Merge = Literal["old", "new", "union"]
 Files = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
@@ -164,9 +165,18 @@ class Word2Vec:
         *,
         merge_vocab: Merge | None = None,
     ) -> None:
-        """Read a corpus and choose the vocabulary; with `merge_vocab`, join it to the one the model has."""
+        """Read a corpus and choose the vocabulary.
+
+        A model that has one keeps the rows of words in both. `merge_vocab` says whose words it then has: the "old"
+        ones, the "new" ones (the default), or the "union". "old" and "union" add the new counts to the old.
+        """
+        if merge_vocab not in (None, "old", "new", "union"):
+            raise OptionError(f"merge_vocab is {merge_vocab!r}; it must be old, new or union")
         with chosen_progress(self._progress) as progress:
             corpus = self._read(sentences, corpus_file, progress)
+        if self.vocabulary is not None and merge_vocab == "old":
+            self._set_vocabulary(self.vocabulary.counted_on(corpus))
+            return
         found = Vocabulary.from_corpus(
             corpus,
             min_count=self.min_count,
@@ -174,9 +184,8 @@ class Word2Vec:
             trim_rule=self.trim_rule,
             unk=self.unk,
         )
-        if self.vocabulary is not None and merge_vocab is not None:
-            found = self.vocabulary.merge(found, merge_vocab)
-        self._set_vocabulary(found)
+        union = self.vocabulary is not None and merge_vocab == "union"
+        self._set_vocabulary(self.vocabulary.union(found) if union else found)  # type: ignore[union-attr]
 
     def train(
         self,
@@ -202,6 +211,9 @@ class Word2Vec:
         )
         fresh = any(value is not None for value in (total_epochs, start_alpha, end_alpha))
         epochs, done, total = self._plan(epochs, total_epochs, fresh)
+        vocabulary = self._require_vocabulary() if merge_vocab is None else self.vocabulary
+        if vocabulary is not None and not vocabulary.counts.any():  # bare vectors: nothing is known of frequencies yet
+            merge_vocab = merge_vocab or "old"
         if merge_vocab is not None:
             self.build_vocab(sentences, corpus_file, merge_vocab=merge_vocab)
         vocabulary = self._require_vocabulary()
@@ -293,7 +305,8 @@ class Word2Vec:
         wv = vectors if isinstance(vectors, WordVectors) else WordVectors.load(vectors)
         model = cls(vector_size=wv.vector_size, **options)
         counts = np.zeros(len(wv), np.int64) if wv.counts is None else wv.counts
-        model._adopt(Vocabulary(list(wv.index_to_key), counts, model.unk), wv.vectors, None)
+        unk = model.unk if model.unk in wv else None
+        model._adopt(Vocabulary(list(wv.index_to_key), counts, unk), wv.vectors, None)
         return model
 
     def _read(self, sentences: Any, corpus_file: Files | None, progress: Progress) -> EncodedCorpus:

@@ -1,7 +1,6 @@
 """WordVectors: look words up and ask what is near them, with the names and meanings of gensim 4's KeyedVectors.
 
-Every question about neighbours goes through `nearest`, which scores a batch of queries block by block and never makes
-a normalised copy of the matrix. A row of zeros is similar to nothing: it scores 0 where gensim gives nan.
+A row of zeros is similar to nothing: it scores 0 where gensim gives nan.
 """
 
 from __future__ import annotations
@@ -9,23 +8,22 @@ from __future__ import annotations
 import difflib
 import logging
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mumon import neighbours
 from mumon.errors import FormatError, MissingWordError, OptionError
+from mumon.neighbours import Floats, row_norms, unit
 
-Floats: TypeAlias = NDArray[np.float32]
 Key: TypeAlias = "str | int | np.integer[Any]"
 Item: TypeAlias = "Key | NDArray[Any] | tuple[Key | NDArray[Any], float]"
 Items: TypeAlias = "Item | Sequence[Item] | None"
 Ranking: TypeAlias = list[tuple[str, float]]
 
 KEY_TYPES = (str, int, np.integer)
-BLOCK_SCORES = 1 << 22  # scores held at once by a batch of queries: 16 MB
-BATCH = 512  # queries scored in one pass over the matrix
 SUGGEST_FROM = 20_000  # frequent words that a misspelt one is compared with
 
 log = logging.getLogger(__name__)
@@ -89,11 +87,7 @@ class WordVectors:
     def fill_norms(self, force: bool = False) -> None:
         """Compute the norms if they are not there; `force` after the vectors changed in place."""
         if self._norms is None or force:
-            self._norms = _row_norms(self.vectors)
-
-    def _invalidate(self) -> None:
-        """Forget what was derived from the vectors: the trainer calls this after changing them in place."""
-        self._norms = None
+            self._norms = row_norms(self.vectors)
 
     def has_index_for(self, key: object) -> bool:
         """Whether a word, or a row number, is there."""
@@ -113,7 +107,7 @@ class WordVectors:
     def get_vector(self, key: Key, norm: bool = False) -> Floats:
         """The vector of a word, read-only; `norm` scales it to length 1."""
         row: Floats = self.vectors[self.get_index(key)]
-        vector = _unit(row) if norm else row.view()
+        vector = unit(row) if norm else row.view()
         vector.setflags(write=False)  # changing it in place would leave the norms wrong
         return vector
 
@@ -151,7 +145,7 @@ class WordVectors:
             mean += weight * vector
             total += abs(weight)
         mean = mean / total if total else mean
-        return (_unit(mean) if post_normalize else mean).astype(np.float32)
+        return (unit(mean) if post_normalize else mean).astype(np.float32)
 
     # ---- neighbours
 
@@ -195,12 +189,12 @@ class WordVectors:
         if topn is not None and topn < 1:
             return []
         keys, weights = self._weighted(positive, negative)
-        query = self.get_mean_vector(keys, weights, post_normalize=True, ignore_missing=False)[None]
+        query = self.get_mean_vector(keys, weights, post_normalize=True, ignore_missing=False)
         start, end = self._range(clip_start, clip_end, restrict_vocab)
         if topn is None:
-            return _joined([scores[0] for _, scores in self._score_blocks(query, start, end)])
+            return neighbours.scores_of_one(self.vectors, self.norms, query, start, end)
         asked = [self.get_index(key) for key in keys if isinstance(key, KEY_TYPES)]
-        indices, scores = self.nearest(query, topn, [asked], start, end)
+        indices, scores = self.nearest(query[None], topn, [asked], start, end)
         return self._ranking(indices[0], scores[0])
 
     @overload
@@ -230,14 +224,14 @@ class WordVectors:
         rows = [self._checked(key) if isinstance(key, np.ndarray) else self.get_vector(key, norm=True) for key in keys]
         start, end = self._range(0, None, restrict_vocab)
         blocks = []
-        for _, cosines in self._score_blocks(np.array(rows, np.float32), start, end):
+        for _, cosines in neighbours.score_blocks(self.vectors, self.norms, np.array(rows, np.float32), start, end):
             shifted = (1 + cosines) / 2  # their footnote 7: from [-1, 1] to [0, 1], so that products keep their order
             blocks.append(shifted[: len(pos)].prod(axis=0) / (shifted[len(pos) :].prod(axis=0) + 1e-6))
-        scores = _joined(blocks)
+        scores = neighbours.joined(blocks)
         if topn is None:
             return scores
         scores[[i for i in map(self.get_index, filter(_is_key, keys)) if i < end]] = -np.inf
-        indices = _largest(scores[None], topn)[0]
+        indices = neighbours.largest(scores[None], topn)[0]
         return self._ranking(indices, scores[indices])
 
     def nearest(
@@ -257,25 +251,8 @@ class WordVectors:
         >>> wv.nearest(np.eye(2), topn=2, exclude=[[0], []])[0].tolist()
         [[1, 2], [2, 1]]
         """
-        queries = np.asarray(queries, np.float32)
-        start, end = self._range(clip_start, clip_end, None)
-        topn = max(0, min(topn, end - start))
-        indices = np.full((len(queries), topn), -1, np.int64)
-        scores = np.full((len(queries), topn), -np.inf, np.float32)
-        for first in range(0, len(queries) if topn else 0, BATCH):
-            batch = slice(first, first + BATCH)
-            left_out = _pairs(exclude[batch]) if exclude is not None else np.empty((0, 2), np.int64)
-            for begin, block in self._score_blocks(queries[batch], start, end):
-                here = left_out[(left_out[:, 1] >= begin) & (left_out[:, 1] < begin + block.shape[1])]
-                block[here[:, 0], here[:, 1] - begin] = -np.inf
-                best = _largest(block, topn)
-                rivals = np.concatenate([scores[batch], np.take_along_axis(block, best, 1)], axis=1)
-                places = np.concatenate([indices[batch], best + begin], axis=1)
-                kept = _largest(rivals, topn)
-                scores[batch] = np.take_along_axis(rivals, kept, 1)
-                indices[batch] = np.take_along_axis(places, kept, 1)
-        indices[np.isneginf(scores)] = -1
-        return indices, scores
+        rows = self._range(clip_start, clip_end, None)
+        return neighbours.nearest(self.vectors, self.norms, queries, topn, exclude, rows)
 
     def similar_by_word(self, word: Key, topn: int = 10, restrict_vocab: int | None = None) -> Ranking:
         """The words most similar to a word."""
@@ -292,7 +269,7 @@ class WordVectors:
     @staticmethod
     def cosine_similarities(vector_1: NDArray[Any], vectors_all: NDArray[Any]) -> NDArray[Any]:
         """The cosine of one vector with each row of a matrix."""
-        lengths = np.linalg.norm(vector_1) * _row_norms(vectors_all)
+        lengths = np.linalg.norm(vector_1) * row_norms(vectors_all)
         products: NDArray[Any] = vectors_all @ vector_1
         cosines: NDArray[Any] = np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0)
         return cosines
@@ -319,8 +296,7 @@ class WordVectors:
         others = [self.get_index(word) for word in other_words or ()]
         if others:
             return (1 - self.cosine_similarities(vector, self.vectors[others])).astype(np.float32)
-        query = _unit(vector)[None]
-        return 1 - _joined([scores[0] for _, scores in self._score_blocks(query, 0, len(self))])
+        return 1 - neighbours.scores_of_one(self.vectors, self.norms, unit(vector), 0, len(self))
 
     def closer_than(self, key1: Key, key2: Key) -> list[str]:
         """The words closer to `key1` than `key2` is."""
@@ -372,16 +348,6 @@ class WordVectors:
 
     # ---- inside
 
-    def _score_blocks(self, queries: Floats, start: int, end: int) -> Iterator[tuple[int, Floats]]:
-        """Scores (Q, b) of all queries with b rows at a time, so that memory does not grow with V."""
-        rows = max(1, BLOCK_SCORES // max(1, len(queries)))
-        norms = self.norms
-        for begin in range(start, end, rows):
-            stop = min(begin + rows, end)
-            scores = queries @ self.vectors[begin:stop].T
-            lengths = norms[begin:stop]
-            yield begin, np.divide(scores, lengths, out=scores, where=lengths > 0)  # a row of zeros keeps its 0
-
     def _range(self, start: int, end: int | None, restrict_vocab: int | None) -> tuple[int, int]:
         first, last, _ = slice(start, end or None).indices(len(self))
         return (0, min(restrict_vocab, len(self))) if restrict_vocab else (first, max(first, last))
@@ -430,36 +396,3 @@ def _as_list(items: Items) -> list[Any]:
 
 def _is_key(item: object) -> bool:
     return isinstance(item, KEY_TYPES)
-
-
-def _row_norms(matrix: NDArray[Any]) -> NDArray[Any]:
-    lengths: NDArray[Any] = np.sqrt(np.einsum("ij,ij->i", matrix, matrix))  # no V x D array of squares
-    return lengths
-
-
-def _unit(vector: NDArray[Any]) -> NDArray[Any]:
-    """The vector at length 1; zeros stay zeros."""
-    length = np.sqrt(vector @ vector)
-    unit: NDArray[Any] = vector / length if length > 0 else vector.copy()
-    return unit
-
-
-def _largest(scores: NDArray[Any], n: int) -> NDArray[np.int64]:
-    """Columns of the n largest of each row, best first, the earlier column first where two are equal."""
-    n = min(n, scores.shape[1])
-    if n < scores.shape[1]:
-        top = np.sort(np.argpartition(scores, -n, axis=1)[:, scores.shape[1] - n :], axis=1)
-    else:
-        top = np.broadcast_to(np.arange(n), scores.shape)
-    order = np.argsort(-np.take_along_axis(scores, top, 1), axis=1, kind="stable")
-    return np.take_along_axis(top, order, 1)
-
-
-def _pairs(exclude: Sequence[Iterable[int]]) -> NDArray[np.int64]:
-    """(query, row) for each row that a query must not be answered with."""
-    pairs = [(query, row) for query, rows in enumerate(exclude) for row in rows]
-    return np.array(pairs, np.int64).reshape(-1, 2)
-
-
-def _joined(blocks: list[Floats]) -> Floats:
-    return np.concatenate(blocks) if blocks else np.empty(0, np.float32)

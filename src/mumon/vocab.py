@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from mumon.corpus import EncodedCorpus
-from mumon.errors import CorpusError, FormatError, OptionError
+from mumon.errors import CorpusError, FormatError
 
 Counts = npt.NDArray[np.int64]
-Merge = Literal["old", "new", "union"]
 # gensim's trim rules answer 0 (as min_count says), 1 (drop) or 2 (keep).
 TrimRule = Callable[[str, int, int], int]
 RULE_DEFAULT, RULE_DISCARD, RULE_KEEP = 0, 1, 2
@@ -126,24 +124,22 @@ class Vocabulary:
             for word, count in zip(self.words, self.counts, strict=True):
                 file.write(f"{word} {count}\n".encode())
 
-    def merge(self, new: Vocabulary, how: Merge) -> Vocabulary:
-        """The vocabulary for training on: the `old` words, the `new` ones, or the `union` of both.
+    def union(self, other: Vocabulary) -> Vocabulary:
+        """The words of both, their counts added.
 
-        `old` and `union` add the new counts to the old ones; `new` forgets the old counts.
-
-        >>> old, new = Vocabulary.from_counts({"a": 3, "b": 1}), Vocabulary.from_counts({"b": 5, "c": 1})
-        >>> {how: old.merge(new, how).words for how in ("old", "new", "union")}
-        {'old': ['b', 'a'], 'new': ['b', 'c'], 'union': ['b', 'a', 'c']}
+        >>> Vocabulary.from_counts({"a": 3, "b": 1}).union(Vocabulary.from_counts({"b": 5, "c": 1})).words
+        ['b', 'a', 'c']
         """
-        if how == "new":
-            return new
-        if how not in ("old", "union"):
-            raise OptionError(f"merge_vocab is {how!r}; it must be old, new or union")
         counts = dict(zip(self.words, map(int, self.counts), strict=True))
-        for word, count in zip(new.words, map(int, new.counts), strict=True):
-            if how == "union" or word in counts:
-                counts[word] = counts.get(word, 0) + count
-        return Vocabulary.from_counts(counts, self.unk or (new.unk if how == "union" else None))
+        for word, count in zip(other.words, map(int, other.counts), strict=True):
+            counts[word] = counts.get(word, 0) + count
+        return Vocabulary.from_counts(counts, self.unk or other.unk)
+
+    def counted_on(self, corpus: EncodedCorpus) -> Vocabulary:
+        """The same words, with their occurrences in a corpus added to their counts."""
+        rows, counts = self.lookup(corpus), self.counts.copy()
+        np.add.at(counts, rows[rows >= 0], corpus.counts[rows >= 0])
+        return Vocabulary.from_counts(dict(zip(self.words, map(int, counts), strict=True)), self.unk)
 
     def rows_of(self, words: Iterable[str]) -> npt.NDArray[np.int64]:
         """The row of each word, -1 for words that have none."""

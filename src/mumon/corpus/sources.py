@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import bz2
 import glob
-import gzip
 import io
-import lzma
 import os
 import sys
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
+from mumon.compression import DAMAGE, decompressed
 from mumon.corpus.text import Piece, TextOptions
 from mumon.errors import CorpusError
 
 STDIN = "-"
 PIECE_BYTES = 1 << 20
-MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
 JSON_LINES = {".jsonl", ".ndjson", ".json"}
 
 
@@ -76,11 +72,11 @@ def read_pieces(name: str, options: TextOptions, advance: Callable[[int], None])
             if head.startswith(b"PAR1"):
                 yield from _parquet_pieces(raw, origin, options.text_field, advance)
                 return
-            stream = _decompress(raw, head)
+            stream = decompressed(raw)
             suffixes = Path(name).suffixes[-2:]
             json_lines = bool(JSON_LINES & set(suffixes))
             yield from _cut(stream, raw, origin, json_lines, advance)
-    except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
+    except DAMAGE as error:
         raise CorpusError(f"{origin} is damaged or cut short ({error}); make or fetch it again") from None
     except OSError as error:
         raise CorpusError(f"{origin} cannot be read ({error.strerror or error})") from None
@@ -90,21 +86,6 @@ def _open_raw(name: str) -> io.BufferedReader:
     if name == STDIN:
         return io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False), PIECE_BYTES)
     return io.BufferedReader(io.FileIO(name), PIECE_BYTES)
-
-
-def _decompress(raw: io.BufferedReader, head: bytes) -> IO[bytes]:
-    kind = next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), None)
-    if kind == "gz":
-        return gzip.open(raw)  # type: ignore[return-value]
-    if kind == "bz2":
-        return bz2.open(raw)
-    if kind == "xz":
-        return lzma.open(raw)
-    if kind == "zst":
-        import pyarrow as pa
-
-        return pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd")  # type: ignore[no-any-return]
-    return raw
 
 
 def _cut(

@@ -7,38 +7,29 @@ used, so that asking which formats exist costs nothing.
 from __future__ import annotations
 
 import importlib
-import lzma
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mumon.errors import FormatError, MumonError, OptionError
+from mumon.errors import FormatError, OptionError
+from mumon.formats.base import (
+    HEADER,
+    MAX_HEADER_BYTES,
+    Counts,
+    Floats,
+    LoadedVectors,
+    as_format_errors,
+    check_writable,
+    open_stream,
+)
 
-Floats = NDArray[np.float32]
-Counts = NDArray[np.int64]
-
-HEADER = re.compile(rb"\s*([+-]?\d{1,18})\s+([+-]?\d{1,18})\s*")
 SNIFF_BYTES = 1 << 16
-MAX_HEADER_BYTES = 128
-
-_MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 _COMPRESSED_SUFFIXES = {".gz", ".bz2", ".xz", ".zst"}
-
-
-@dataclass(frozen=True)
-class LoadedVectors:
-    """What every reader returns: V words, their (V, D) float32 rows, and counts where the format keeps them."""
-
-    words: list[str]
-    vectors: Floats
-    counts: Counts | None = None
 
 
 @dataclass(frozen=True)
@@ -100,7 +91,7 @@ def read_vectors(path: str | os.PathLike[str], format: str | None = None, limit:
     if limit is not None and limit < 1:
         raise OptionError(f"limit is {limit}; ask for at least 1 row")
     chosen = detect(source) if format is None else _named(format)
-    with _as_format_errors(source):
+    with as_format_errors(source):
         return chosen.read(source, limit)
 
 
@@ -167,76 +158,6 @@ def _looks_like_text(sample: bytes, dim: int, suffix: str) -> bool:
         pass
     # a damaged text row should be reported as such, and float32 bytes hardly ever avoid every control character
     return suffix != ".bin" and not re.search(rb"[\x00-\x08\x0e-\x1f]", sample)
-
-
-@contextmanager
-def open_stream(path: Path) -> Iterator[BinaryIO]:
-    """Open for reading; gzip, bzip2, xz and zstd are recognised by their first bytes, not by the file's name."""
-    with _as_format_errors(path):
-        compression = compression_of(path)
-        if compression is None:
-            with path.open("rb") as plain:
-                yield plain
-        elif compression == "xz":
-            with lzma.open(path, "rb") as unpacked:
-                yield cast(BinaryIO, unpacked)
-        else:
-            import io
-
-            import pyarrow as pa
-
-            with pa.input_stream(str(path), compression=compression) as raw:
-                yield cast(BinaryIO, io.BufferedReader(raw, 1 << 20))
-
-
-def compression_of(path: Path) -> str | None:
-    """The name of the compression that the file's first bytes announce, if any."""
-    if path.is_dir():
-        raise FormatError(f"{path} is a directory where a file was expected; read it with format='mumon'")
-    with path.open("rb") as file:
-        magic = file.read(6)
-    return next((name for prefix, name in _MAGIC.items() if magic.startswith(prefix)), None)
-
-
-def check_writable(words: Sequence[str], vectors: Floats) -> None:
-    """Refuse what no reader would accept back: no rows, a row without a word, a word twice, numbers not finite."""
-    if vectors.ndim != 2 or len(words) != len(vectors) or not vectors.size:
-        shape = " x ".join(map(str, vectors.shape))
-        raise FormatError(f"{len(words)} words and a matrix of {shape} cannot be saved; give one row of numbers each")
-    first_row: dict[str, int] = {}
-    for row, word in enumerate(words):
-        if first_row.setdefault(word, row) != row:
-            raise FormatError(f"{word!r} is both word {first_row[word] + 1} and word {row + 1}; rename one of them")
-        try:
-            word.encode()
-        except UnicodeEncodeError:
-            raise FormatError(f"{word!r} (word {row + 1}) cannot be written as UTF-8; rename it") from None
-    bad = first_non_finite_row(vectors)
-    if bad is not None:
-        raise FormatError(f"the vector of {words[bad]!r} (word {bad + 1}) holds nan or inf; train it again")
-
-
-def first_non_finite_row(vectors: Floats, block: int = 8192) -> int | None:
-    """The first row holding nan or inf, found without a V x D array of answers."""
-    for start in range(0, len(vectors), block):
-        finite = np.isfinite(vectors[start : start + block]).all(axis=1)
-        if not finite.all():
-            return start + int(finite.argmin())
-    return None
-
-
-@contextmanager
-def _as_format_errors(path: Path) -> Iterator[None]:
-    """What a missing or damaged file makes the operating system or a decompressor raise, in one sentence."""
-    try:
-        yield
-    except MumonError:
-        raise
-    except FileNotFoundError:
-        raise FormatError(f"there is nothing at {path}; check the name") from None
-    except (OSError, EOFError, lzma.LZMAError) as error:
-        reason = " ".join(str(error).split())
-        raise FormatError(f"{path} cannot be read ({reason}); the file may be damaged, so fetch it again") from error
 
 
 def _uncompressed_suffix(path: Path) -> str:

@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 
 from mumon import __version__
-from mumon.corpus.text import WORD
 from mumon.errors import FormatError, OptionError
-from mumon.formats import Counts, Floats, LoadedVectors, check_writable, first_non_finite_row
 from mumon.formats.atomic import CONFIG_NAME, FORMAT_MARKER, atomic_directory
+from mumon.formats.base import Counts, Floats, LoadedVectors, check_writable, first_non_finite_row
+from mumon.formats.tokenizer import tokenizer, unknown_token
 
 FORMAT_VERSION = 1
 TENSORS_NAME = "model.safetensors"
@@ -87,7 +87,7 @@ def save_model(
         if bad is not None:
             raise FormatError(f"row {bad + 1} of output holds nan or inf; train the model again")
     training = dict(config or {})
-    unk = _unknown_token(words, training.get("unk"))
+    unk = unknown_token(words, training.get("unk"))
     zero_row = unk not in set(words)
     header = _config(vectors.shape, zero_row, training)
     vocab = {"words": list(words), "counts": _checked_counts(counts, len(words), "counts")}
@@ -95,7 +95,7 @@ def save_model(
         _write_tensors(directory / TENSORS_NAME, vectors, output, zero_row)
         _write_json(directory / VOCAB_NAME, vocab)
         _write_json(directory / CONFIG_NAME, header, indent=2)
-        _write_json(directory / "tokenizer.json", _tokenizer([*words, unk] if zero_row else words, unk, training))
+        _write_json(directory / "tokenizer.json", tokenizer([*words, unk] if zero_row else words, unk, training))
         if history:
             _write_json(directory / HISTORY_NAME, {"epochs": list(history)}, indent=2)
         module = {"idx": 0, "name": "0", "path": ".", "type": "sentence_transformers.models.StaticEmbedding"}
@@ -156,32 +156,6 @@ def _config(shape: tuple[int, ...], zero_row: bool, training: dict[str, Any]) ->
     except (TypeError, ValueError) as error:
         raise OptionError(f"one of the {len(training)} settings cannot be saved ({error}); use plain values") from None
     return config
-
-
-def _unknown_token(words: Sequence[str], wanted: Any) -> str:
-    if isinstance(wanted, str):
-        return wanted
-    taken, name, number = set(words), "[UNK]", 0
-    while name in taken:
-        number += 1
-        name = f"[UNK{number}]"
-    return name
-
-
-def _tokenizer(entries: Sequence[str], unk: str, training: Mapping[str, Any]) -> dict[str, Any]:
-    """What the `tokenizers` library would save for a WordLevel model."""
-    words_only = {"type": "Split", "pattern": {"Regex": WORD}, "behavior": "Removed", "invert": True}
-    return {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": [],
-        "normalizer": {"type": "Lowercase"} if training.get("lowercase") else None,
-        "pre_tokenizer": words_only if training.get("tokenize") else {"type": "WhitespaceSplit"},
-        "post_processor": None,
-        "decoder": None,
-        "model": {"type": "WordLevel", "vocab": {word: row for row, word in enumerate(entries)}, "unk_token": unk},
-    }
 
 
 def _write_json(path: Path, value: Any, indent: int | None = None) -> None:

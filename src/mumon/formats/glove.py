@@ -9,13 +9,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 import numpy as np
 
 from mumon.errors import FormatError
-from mumon.formats import Counts, Floats, LoadedVectors, open_stream
 from mumon.formats.atomic import atomic_file
+from mumon.formats.base import Counts, Floats, LoadedVectors, open_stream
 
 BLOCK_BYTES = 1 << 22
 SAMPLE_ROWS = 100  # rows that vote on D
@@ -80,7 +80,7 @@ def write(path: Path, words: Sequence[str], vectors: Floats, counts: Counts | No
         write_rows(file, words, vectors)
 
 
-def line_blocks(stream: BinaryIO, offset: int) -> Iterator[Block]:
+def line_blocks(stream: IO[bytes], offset: int) -> Iterator[Block]:
     """Cut a stream, which stands at byte `offset`, into blocks of whole lines, without the blank lines that end it."""
     rest = b""
     while chunk := stream.read(BLOCK_BYTES):
@@ -172,7 +172,7 @@ def _agreed_dim(lines: Iterable[bytes]) -> int:
     return max(sorted(votes), key=lambda dim: votes[dim])
 
 
-def write_rows(file: BinaryIO, words: Sequence[str], vectors: Floats) -> None:
+def write_rows(file: IO[bytes], words: Sequence[str], vectors: Floats) -> None:
     """Write 'word number…' lines; nine significant digits bring every float32 back exactly."""
     for row, word in enumerate(words):
         if "\n" in word or "\r" in word:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 import numpy as np
 
 from mumon.errors import FormatError
-from mumon.formats import HEADER, MAX_HEADER_BYTES, Counts, Floats, LoadedVectors, compression_of, open_stream
 from mumon.formats.atomic import atomic_file
+from mumon.formats.base import HEADER, MAX_HEADER_BYTES, Counts, Floats, LoadedVectors, is_compressed, open_stream
 from mumon.formats.glove import Rows, line_blocks, read_rows, trailing_numbers, write_rows
 
 CHUNK_BYTES = 1 << 24
@@ -83,7 +83,7 @@ def write_binary(path: Path, words: Sequence[str], vectors: Floats, counts: Coun
             file.write(word + b" " + vector.astype("<f4", copy=False).tobytes() + b"\n")
 
 
-def _read_header(stream: BinaryIO, path: Path) -> tuple[int, int, int]:
+def _read_header(stream: IO[bytes], path: Path) -> tuple[int, int, int]:
     """V, D and the header's length in bytes."""
     line = stream.readline(MAX_HEADER_BYTES)
     if not line:
@@ -99,7 +99,7 @@ def _read_header(stream: BinaryIO, path: Path) -> tuple[int, int, int]:
 
 def _check_size(path: Path, count: int, dim: int, offset: int, row_bytes: int) -> bool:
     """Refuse a header that the file is too small for, before memory is asked for; whether V can be believed."""
-    if compression_of(path) is not None:
+    if is_compressed(path):
         # the packed size says nothing about V, but one row must still be a size that memory can hold
         if dim > MAX_PACKED_DIM:
             raise FormatError(f"{path} promises rows of {dim} numbers in its header; the file may be damaged")
@@ -119,7 +119,7 @@ def _check_count(path: Path, rows: int, wanted: int, count: int) -> None:
         raise FormatError(f"{path} ends after {rows} of the {count} rows in its header; the file may be truncated")
 
 
-def _read_binary_rows(stream: BinaryIO, rows: Rows, wanted: int, offset: int) -> tuple[bytes, int]:
+def _read_binary_rows(stream: IO[bytes], rows: Rows, wanted: int, offset: int) -> tuple[bytes, int]:
     """Read `wanted` rows; return the bytes read beyond them and their offset."""
     buffer, width = b"", 4 * rows.dim
     while True:

@@ -1,0 +1,99 @@
+"""Nearest rows of a matrix by cosine, for a batch of queries: scored block by block, never a normalised copy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float32]
+
+BLOCK_SCORES = 1 << 22  # scores held at once by a batch of queries: 16 MB
+BATCH = 512  # queries scored in one pass over the matrix
+
+
+def nearest(
+    vectors: Floats,
+    norms: Floats,
+    queries: NDArray[Any],
+    topn: int,
+    exclude: Sequence[Iterable[int]] | None = None,
+    rows: tuple[int, int] | None = None,
+) -> tuple[NDArray[np.int64], Floats]:
+    """For each row of `queries` (Q, D): the rows most similar to it, best first, and their scores, both (Q, topn).
+
+    Only rows [start, end) of `vectors` are considered if `rows` says so. `exclude` names, for each query, rows that
+    must not be answered; places that nothing is left for are -1. Scores are q · v / |v|: cosines when the queries have
+    length 1.
+    """
+    queries = np.asarray(queries, np.float32)
+    start, end = rows or (0, len(vectors))
+    topn = max(0, min(topn, end - start))
+    indices = np.full((len(queries), topn), -1, np.int64)
+    scores = np.full((len(queries), topn), -np.inf, np.float32)
+    for first in range(0, len(queries) if topn else 0, BATCH):
+        batch = slice(first, first + BATCH)
+        left_out = _pairs(exclude[batch]) if exclude is not None else np.empty((0, 2), np.int64)
+        for begin, block in score_blocks(vectors, norms, queries[batch], start, end):
+            here = left_out[(left_out[:, 1] >= begin) & (left_out[:, 1] < begin + block.shape[1])]
+            block[here[:, 0], here[:, 1] - begin] = -np.inf
+            best = largest(block, topn)
+            rivals = np.concatenate([scores[batch], np.take_along_axis(block, best, 1)], axis=1)
+            places = np.concatenate([indices[batch], best + begin], axis=1)
+            kept = largest(rivals, topn)
+            scores[batch] = np.take_along_axis(rivals, kept, 1)
+            indices[batch] = np.take_along_axis(places, kept, 1)
+    indices[np.isneginf(scores)] = -1
+    return indices, scores
+
+
+def score_blocks(vectors: Floats, norms: Floats, queries: Floats, start: int, end: int) -> Iterator[tuple[int, Floats]]:
+    """Scores (Q, b) of all queries with b rows at a time, so that memory does not grow with V."""
+    rows = max(1, BLOCK_SCORES // max(1, len(queries)))
+    for begin in range(start, end, rows):
+        stop = min(begin + rows, end)
+        scores = queries @ vectors[begin:stop].T
+        lengths = norms[begin:stop]
+        yield begin, np.divide(scores, lengths, out=scores, where=lengths > 0)  # a row of zeros keeps its 0
+
+
+def scores_of_one(vectors: Floats, norms: Floats, query: Floats, start: int, end: int) -> Floats:
+    """The scores of one query (D,) with rows [start, end)."""
+    return joined([scores[0] for _, scores in score_blocks(vectors, norms, query[None], start, end)])
+
+
+def row_norms(matrix: NDArray[Any]) -> NDArray[Any]:
+    """The Euclidean length of each row."""
+    lengths: NDArray[Any] = np.sqrt(np.einsum("ij,ij->i", matrix, matrix))  # no V x D array of squares
+    return lengths
+
+
+def unit(vector: NDArray[Any]) -> NDArray[Any]:
+    """The vector at length 1; zeros stay zeros."""
+    length = np.sqrt(vector @ vector)
+    scaled: NDArray[Any] = vector / length if length > 0 else vector.copy()
+    return scaled
+
+
+def largest(scores: NDArray[Any], n: int) -> NDArray[np.int64]:
+    """Columns of the n largest of each row, best first, the earlier column first where two are equal."""
+    n = min(n, scores.shape[1])
+    if n < scores.shape[1]:
+        top = np.sort(np.argpartition(scores, -n, axis=1)[:, scores.shape[1] - n :], axis=1)
+    else:
+        top = np.broadcast_to(np.arange(n), scores.shape)
+    order = np.argsort(-np.take_along_axis(scores, top, 1), axis=1, kind="stable")
+    return np.take_along_axis(top, order, 1)
+
+
+def _pairs(exclude: Sequence[Iterable[int]]) -> NDArray[np.int64]:
+    """(query, row) for each row that a query must not be answered with."""
+    pairs = [(query, row) for query, rows in enumerate(exclude) for row in rows]
+    return np.array(pairs, np.int64).reshape(-1, 2)
+
+
+def joined(blocks: list[Floats]) -> Floats:
+    """The scores of consecutive blocks of rows as one array."""
+    return np.concatenate(blocks) if blocks else np.empty(0, np.float32)
