@@ -215,7 +215,7 @@ def block_bounds(offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     tokens = int(offsets[-1])
     size = min(max(tokens // BLOCKS_PER_EPOCH, MIN_BLOCK_TOKENS), BLOCK_TOKENS)
     bounds = np.searchsorted(offsets, np.arange(0, tokens, size))
-    return np.unique(np.append(bounds, len(offsets) - 1))
+    return np.asarray(np.unique(np.append(bounds, len(offsets) - 1)), np.int64)
 
 
 def _kernel(settings: Settings) -> tuple[str, Callable[..., tuple[float, int]]]:

@@ -134,7 +134,8 @@ class WordVectors:
         scale = np.ones(len(items)) if weights is None else np.asarray(weights, np.float64)
         if scale.shape != (len(items),):
             raise OptionError(f"{len(items)} words came with weights of shape {scale.shape}; give one weight each")
-        mean, total = np.zeros(self.vector_size), 0.0
+        mean: NDArray[np.float64] = np.zeros(self.vector_size)
+        total = 0.0
         for item, weight in zip(items, scale.tolist(), strict=True):
             if isinstance(item, np.ndarray):
                 vector = self._checked(item)

@@ -87,7 +87,7 @@ def _with_cuts(begin: int, ends: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]
         np.append(np.arange(start + MAX_SENTENCE, end, MAX_SENTENCE), end)
         for start, end in zip(starts, ends, strict=True)
     ]
-    return np.concatenate(pieces).astype(np.int64)
+    return np.asarray(np.concatenate(pieces), np.int64)
 
 
 def encode_files(

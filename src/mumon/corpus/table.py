@@ -21,11 +21,11 @@ class ByteTable:
 
     def __init__(self) -> None:
         self.types = 0
-        self._slots = np.empty(0, np.int32)
-        self._hashes = np.empty(0, np.uint64)
-        self._starts = np.zeros(1, np.int64)
-        self._arena = np.empty(0, np.uint8)
-        self._counts = np.empty(0, np.int64)
+        self._slots: Ids = np.empty(0, np.int32)
+        self._hashes: npt.NDArray[np.uint64] = np.empty(0, np.uint64)
+        self._starts: npt.NDArray[np.int64] = np.zeros(1, np.int64)
+        self._arena: npt.NDArray[np.uint8] = np.empty(0, np.uint8)
+        self._counts: npt.NDArray[np.int64] = np.empty(0, np.int64)
 
     def encode(self, text: bytes) -> tuple[Ids, npt.NDArray[np.int64]]:
         """The type of every word, and for every newline the number of words before it."""
@@ -76,7 +76,7 @@ class TokenTable:
 
     def __init__(self) -> None:
         self._types: defaultdict[Any, int] = defaultdict(count().__next__)
-        self._counts = np.zeros(0, np.int64)
+        self._counts: npt.NDArray[np.int64] = np.zeros(0, np.int64)
         self.replaced = 0
 
     def encode(self, tokens: Iterable[Any]) -> Ids:
