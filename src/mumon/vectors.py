@@ -224,10 +224,11 @@ class WordVectors:
         keys = [*pos, *neg]
         rows = [self._checked(key) if isinstance(key, np.ndarray) else self.get_vector(key, norm=True) for key in keys]
         start, end = self._range(0, None, restrict_vocab)
-        blocks = []
+        blocks: list[Floats] = []
         for _, cosines in neighbours.score_blocks(self.vectors, self.norms, np.array(rows, np.float32), start, end):
             shifted = (1 + cosines) / 2  # their footnote 7: from [-1, 1] to [0, 1], so that products keep their order
-            blocks.append(shifted[: len(pos)].prod(axis=0) / (shifted[len(pos) :].prod(axis=0) + 1e-6))
+            ratio = shifted[: len(pos)].prod(axis=0) / (shifted[len(pos) :].prod(axis=0) + np.float32(1e-6))
+            blocks.append(np.asarray(ratio, np.float32))
         scores = neighbours.joined(blocks)
         if topn is None:
             return scores
