@@ -182,6 +182,13 @@ def test_a_sentence_of_running_text_survives_the_cut_between_pieces(tmp_path, mo
     assert len(whole) == 200
 
 
+def test_every_file_ends_its_last_sentence(tmp_path):
+    for name in "ab":
+        (tmp_path / name).write_text(f"no stop at the end of {name}")
+    assert [sentence[-1] for sentence in decoded(read(tmp_path, tokenize=True))] == ["a", "b"]
+    assert [sentence[-1] for sentence in decoded(read(tmp_path))] == ["a", "b"]
+
+
 def test_the_encoding_is_reused_until_the_file_or_the_options_change(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("One two\n")

@@ -54,16 +54,16 @@ class CorpusWriter:
         """Close the files and replace each table's numbering by ranks over the whole corpus."""
         import pyarrow as pa
 
-        for file in (self._ids, self._offsets):
-            file.flush()
-            os.fsync(file.fileno())
-            file.close()
+        self.close()
         words, counts, ranks = ranked(tables)
-        if self.tokens:
-            ids = np.memmap(self.folder / "ids.i32", np.int32, "r+")
+        # Read and written back span by span: a memory map would look like memory that grows with the corpus.
+        with (self.folder / "ids.i32").open("r+b") as file:
             for table, begin, end in self._spans:
-                ids[begin:end] = ranks[table][ids[begin:end]]
-            ids.flush()
+                file.seek(4 * begin)
+                ids = np.fromfile(file, np.int32, end - begin)
+                file.seek(4 * begin)
+                file.write(ranks[table][ids].tobytes())
+            os.fsync(file.fileno())
         columns = pa.table({"word": words, "count": counts})
         with pa.OSFile(str(self.folder / "words.arrow"), "wb") as sink, pa.ipc.new_file(sink, columns.schema) as writer:
             writer.write_table(columns)

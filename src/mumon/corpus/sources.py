@@ -59,10 +59,7 @@ def _look_alike(path: Path) -> str:
 
 
 def read_pieces(name: str, options: TextOptions, advance: Callable[[int], None]) -> Iterator[Piece]:
-    """The content of one file (or of standard input for "-"), a piece at a time; `advance` hears of bytes read.
-
-    Every file ends with a newline: a sentence never runs on into the next file.
-    """
+    """The content of one file (or of standard input for "-"), a piece at a time; `advance` hears of bytes read."""
     origin = "standard input" if name == STDIN else name
     try:
         with _open_raw(name) as raw:
@@ -111,7 +108,7 @@ def _cut(
         reached = raw.tell() if seekable else position + len(block)
         advance(reached - position)
         position = reached
-    yield Piece(b"".join([*held, b"\n"]), origin, json_lines, line)
+    yield Piece(b"".join(held), origin, json_lines, line, last=True)
 
 
 def _parquet_pieces(raw: io.BufferedReader, origin: str, field: str, advance: Callable[[int], None]) -> Iterator[Piece]:

@@ -39,6 +39,7 @@ class Piece:
     origin: str
     json_lines: bool = False
     first_line: int = 1
+    last: bool = False
 
 
 def prepare(piece: Piece, options: TextOptions) -> tuple[bytes, int]:
@@ -55,7 +56,9 @@ def prepare(piece: Piece, options: TextOptions) -> tuple[bytes, int]:
         text = running_text(text)
     if options.lowercase:
         text = text.lower()
-    return (text.encode() if options.tokenize or options.lowercase else data), replaced
+    if options.tokenize or options.lowercase:
+        data = text.encode()
+    return (data + b"\n" if piece.last else data), replaced  # a sentence never runs on into the next file
 
 
 def running_text(text: str) -> str:
