@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -80,9 +82,17 @@ def test_every_training_option_reaches_the_trainer(run, corpus):
     assert (s.objective, s.update, s.exact, s.cbow_mean, s.window, s.shrink_windows) == (
         "sg", "faulty", True, False, 3, False,
     )  # fmt: skip
-    assert (s.negative, s.shared_negatives, s.batch, s.ns_exponent, s.alpha, s.min_alpha) == (4, 7, 9, 0.5, 0.03, 0.001)
-    assert (s.shuffle, s.seed, s.workers, s.sample) == (True, 9, 1, 0)
-    assert (model.text.tokenize, model.text.lowercase, model._schedule) == (True, True, (1, 2))
+    assert (s.negative, s.shared_negatives, s.batch, s.ns_exponent, model.alpha, model.min_alpha) == (
+        4,
+        7,
+        9,
+        0.5,
+        0.03,
+        0.001,
+    )
+    assert (s.shuffle, s.seed, s.sample) == (True, 9, 0)
+    assert (model.text.tokenize, model.text.lowercase) == (True, True)
+    assert (model._schedule.done, model._schedule.total) == (1, 2)
     assert len(model.wv) == 51 and "<unk>" in model.wv
     assert Vocabulary.load("v.txt").words == model.wv.index_to_key
 
@@ -109,6 +119,50 @@ def test_vocab_counts_and_train_uses_its_file(run, corpus):
     assert WordVectors.load("m").index_to_key == Vocabulary.load("v.txt").words
 
 
+def test_going_on_takes_the_options_that_are_given(run, corpus):
+    assert run("train", corpus, "-o", "m", *TRAIN, "--epochs", 1, "-q")[0] == 0
+    assert (
+        run("train", corpus, "--from", "m", "-o", "s", "--objective", "sg", "--unk", "<u>", "--epochs", 2, "-q")[0] == 0
+    )
+    model = Word2Vec.load("s")
+    assert (model.settings.objective, model.alpha, model.unk, model.epochs) == ("sg", 0.025, "<u>", 2)
+    assert "<u>" in model.wv and model.history[1].alpha == pytest.approx((0.025 + 0.0001) / 2)
+
+
+def test_converting_a_model_to_a_model_keeps_all_of_it(run, corpus):
+    assert run("train", corpus, "-o", "m", *TRAIN, "--epochs", 1, "-q")[0] == 0
+    assert run("convert", "m", "copy.mumon")[0] == 0
+    np.testing.assert_array_equal(Word2Vec.load("copy.mumon").syn1neg, Word2Vec.load("m").syn1neg)
+
+
+def test_a_terminal_shows_a_bar_with_percent_speed_rate_loss_and_time_left(corpus, tmp_path):
+    """On a real pseudo-terminal; `script` is not everywhere, the pty module is."""
+    import pty
+
+    command = [sys.executable, "-m", "mumon", "train", str(corpus), "-o", str(tmp_path / "m[bold]x"), *TRAIN]
+    main, terminal = pty.openpty()
+    env = {**os.environ, "COLUMNS": "120", "TERM": "xterm"}
+    process = subprocess.Popen([*command, "--epochs", "60"], stderr=terminal, stdout=terminal, env=env)
+    os.close(terminal)
+    shown = b""
+    with contextlib.suppress(OSError):  # a pseudo-terminal ends with an error once nobody writes to it
+        while part := os.read(main, 65536):
+            shown += part
+    os.close(main)
+    assert process.wait() == 0
+    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode())
+    assert re.search(r"training .*\d+% epoch \d+/60 .*tokens/s +rate 0\.\d+ +loss \d\.\d+ +(\d+:\d\d|--:--)", text)
+    assert "✓ trained 60 epochs" in text and "m[bold]x" in text.replace("\r\n", "")
+
+
+def test_a_terminal_without_the_letters_shows_something(run, tmp_path):
+    (tmp_path / "v.txt").write_text("2 2\nкот 1 2\nпёс 2 1\n")
+    env = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    command = [sys.executable, "-m", "mumon", "similar", "v.txt", "кот"]
+    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True)
+    assert done.returncode == 0 and b"???" in done.stdout
+
+
 def test_log_json_is_json_on_every_line(run, corpus):
     code, out, err = run("train", corpus, "-o", "m", *TRAIN, "--epochs", 1, "--log-json")
     events = [json.loads(line) for line in out.splitlines()]
@@ -133,6 +187,11 @@ MISTAKES = {
     "unknown format": (["train", "corpus.txt", "-o", "m.xyz"], 1, "'.xyz' names no format"),
     "no such folder": (["train", "corpus.txt", "-o", "no/m"], 1, "does not exist"),
     "output is the corpus": (["train", "corpus.txt", "-o", "corpus.txt"], 1, "would be overwritten"),
+    "vocabulary is the corpus": (["vocab", "corpus.txt", "-o", "corpus.txt"], 1, "would be overwritten"),
+    "output twice": (["train", "corpus.txt", "-o", "m", "--save-vocab", "m"], 1, "would be overwritten"),
+    "conversion onto itself": (["convert", "v.txt", "v.txt"], 1, "would be overwritten"),
+    "empty path": (["train", "", "-o", "m"], 1, "is empty"),
+    "too many dimensions": (["train", "corpus.txt", "-o", "m", "--dim", "100000000000"], 1, "not enough memory"),
     "output is a user's folder": (["train", "corpus.txt", "-o", "full"], 1, "not a mumon model"),
     "merge without from": (["train", "corpus.txt", "-o", "m", "--merge-vocab", "new"], 1, "--from"),
     "missing model": (["similar", "nowhere", "word"], 1, "nothing at nowhere"),

@@ -152,6 +152,54 @@ def test_json_lines_and_parquet_read_their_text_field(tmp_path):
     assert decoded(read(tmp_path / "a.parquet", text_field="body")) == [["one", "two"], ["three"], ["four"]]
 
 
+def test_a_named_text_field_makes_json_lines_of_standard_input_and_of_any_file(tmp_path):
+    record = b'{"body": "one caf\xff two"}\n'
+    for name in ("a.JSONL", "a.dat"):
+        (tmp_path / name).write_bytes(record)
+        corpus = read(tmp_path / name, text_field="body")
+        assert decoded(corpus) == [["one", "caf\ufffd", "two"]] and corpus.replaced == 1
+    code = "from mumon import *; print(corpus_from_files(['-'], TextOptions(text_field='body')).tokens)"
+    run = subprocess.run([sys.executable, "-c", code], input=record, capture_output=True, check=True)
+    assert run.stdout.split() == [b"3"]
+
+
+def test_parquet_strings_may_be_invalid_dictionaries_or_very_long(tmp_path):
+    invalid = pa.array([b"caf\xff one"]).cast(pa.large_binary()).view(pa.large_string())
+    pq.write_table(pa.table({"text": invalid}), tmp_path / "a.parquet")
+    corpus = read(tmp_path / "a.parquet")
+    assert decoded(corpus) == [["caf\ufffd", "one"]] and corpus.replaced == 1
+    pq.write_table(pa.table({"text": pa.array(["one two", "one"]).dictionary_encode()}), tmp_path / "b.parquet")
+    assert decoded(read(tmp_path / "b.parquet")) == [["one", "two"], ["one"]]
+    words = [f"w{i % 5000}" for i in range(600_000)]
+    pq.write_table(pa.table({"text": [" ".join(words)] * 3}), tmp_path / "c.parquet")
+    assert [word for sentence in decoded(read(tmp_path / "c.parquet")) for word in sentence] == words * 3
+
+
+def test_the_encoding_of_a_link_is_not_taken_for_that_of_its_file(tmp_path):
+    (tmp_path / "real.data").write_text('{"text": "one two"}')
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "real.data")
+    assert decoded(read(tmp_path / "link.jsonl", reuse=True)) == [["one", "two"]]
+    assert decoded(read(tmp_path / "real.data", reuse=True)) == [['{"text":', '"one', 'two"}']]
+
+
+def test_model_folders_below_a_folder_are_not_text(tmp_path):
+    (tmp_path / "a.txt").write_text("one two")
+    (tmp_path / "old.mumon").mkdir()
+    (tmp_path / "old.mumon" / "config.json").write_text("{}")
+    assert decoded(read(tmp_path)) == [["one", "two"]]
+
+
+def test_words_of_scripts_with_combining_marks_stay_whole(tmp_path):
+    text = "हिन्दी भाषा। naïve café\n\nمی‌خواهم"
+    (tmp_path / "a.txt").write_text(text)
+    expected = [["हिन्दी", "भाषा"], ["naïve", "café"], ["می‌خواهم"]]
+    assert decoded(read(tmp_path / "a.txt", tokenize=True)) == expected
+
+
+def test_a_paragraph_break_at_the_cut_between_pieces_is_kept():
+    assert running_text("\n\nNext one").startswith("\n")
+
+
 def test_running_text_becomes_sentences_of_words(tmp_path):
     text = (
         "It's 3 p.m. in São Paulo. Dr. O'Neil said: “Don't\nworry!” Well—worry, e.g. about rock-solid code.\n\n"

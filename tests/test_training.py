@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from conftest import planted_accuracy
 
-from mumon import Vocabulary, Word2Vec, WordVectors
+from mumon import Vocabulary, Word2Vec, WordVectors, training
 from mumon.errors import CorpusError, FormatError, MumonError, OptionError, TrainingError
 
 COMBINATIONS = {
@@ -118,7 +118,8 @@ def test_subsampling_trains_fewer_tokens(planted):
 
 
 def test_the_default_rate_depends_on_the_objective_and_update():
-    assert [Word2Vec(**o).settings.alpha for o in ({}, {"update": "faulty"}, {"sg": 1})] == [0.075, 0.025, 0.025]
+    options = ({}, {"update": "faulty"}, {"sg": 1}, {"cbow_mean": 0})
+    assert [Word2Vec(**o).alpha for o in options] == [0.075, 0.025, 0.025, 0.025]
 
 
 def test_a_schedule_can_be_walked_in_parts_along_the_same_rates(planted, tmp_path):
@@ -198,8 +199,13 @@ def test_unknown_words_train_the_unk_row(planted):
 
 def test_a_given_vocabulary_replaces_the_corpus_own(planted, tmp_path):
     Vocabulary.from_counts({"capital1": 5, "country1": 4, "elsewhere": 3}).save(tmp_path / "v.txt")
-    model = small(planted, vocab=tmp_path / "v.txt", epochs=1)
+    sentences = [["capital1", "and", "country1"]] * 10
+    model = small(sentences, vocab=tmp_path / "v.txt", epochs=1)
     assert model.wv.index_to_key == ["capital1", "country1", "elsewhere"]
+    assert model.history[0].trained_tokens == 20
+    model = small(sentences, vocab=tmp_path / "v.txt", epochs=1, unk="<unk>")
+    assert model.wv.index_to_key == ["<unk>", "capital1", "country1", "elsewhere"]
+    assert model.wv.get_vecattr("<unk>", "count") == 10
 
 
 def test_saving_and_loading_keeps_everything(planted, tmp_path):
@@ -207,14 +213,24 @@ def test_saving_and_loading_keeps_everything(planted, tmp_path):
     model.save(tmp_path / "m")
     loaded = Word2Vec.load(tmp_path / "m")
     assert (loaded.settings, loaded.text, loaded.history) == (model.settings, model.text, model.history)
+    assert (loaded.alpha, loaded.epochs, loaded.min_count) == (model.alpha, model.epochs, model.min_count)
     assert loaded.vocabulary.words == model.vocabulary.words and loaded.vocabulary.unk == "<unk>"
     np.testing.assert_array_equal(loaded.vocabulary.counts, model.vocabulary.counts)
     np.testing.assert_array_equal(loaded.wv.vectors, model.wv.vectors)
     np.testing.assert_array_equal(loaded.syn1neg, model.syn1neg)
 
 
+def test_a_text_that_holds_nothing_to_train_is_an_error_and_too_much_subsampling_is_not(tmp_path):
+    with pytest.raises(CorpusError, match="none of the 30 tokens could be trained: no sentence has two words"):
+        small([["a"], ["b"], ["c"]] * 10)
+    model = small([["a", "b"]], epochs=1, sample=1e-9)
+    assert model.history[0].trained_tokens == 0 and np.isnan(model.history[0].loss)
+    model.save(tmp_path / "m")
+    assert np.isnan(Word2Vec.load(tmp_path / "m").history[0].loss)
+
+
 def test_values_that_are_not_finite_stop_training_with_advice(planted):
-    with pytest.raises(TrainingError, match=r"not|finite.*lower alpha"):
+    with pytest.raises(TrainingError, match=r"stopped being finite in epoch 1 .*; start from a lower alpha"):
         small(planted[:500], alpha=1e30, cbow_mean=0)
 
 
@@ -227,6 +243,141 @@ def test_shared_and_fresh_negatives_cost_the_same_loss(planted):
     for options in ({}, {"sg": 1}):
         exact, fast = (small(planted, exact=e, epochs=6, **options).history[-1].loss for e in (True, False))
         assert fast == pytest.approx(exact, rel=0.05)
+
+
+# One change of each setting that must reach the kernels: the result has to differ from that of the defaults.
+CHANGES = {
+    "objective": {"sg": 1, "alpha": 0.075},
+    "update": {"update": "faulty", "alpha": 0.075},
+    "cbow_mean": {"cbow_mean": 0, "alpha": 0.075},
+    "exact": {"exact": True},
+    "window": {"window": 2},
+    "shrink_windows": {"shrink_windows": False},
+    "negative": {"negative": 6},
+    "shared_negatives": {"shared_negatives": 31},
+    "batch": {"batch": 31},
+    "ns_exponent": {"ns_exponent": 0.5},
+    "sample": {"sample": 0.01},
+    "shuffle": {"shuffle": True},
+    "seed": {"seed": 2},
+    "alpha": {"alpha": 0.07},
+    "min_alpha": {"min_alpha": 0.01},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_every_setting_changes_what_is_trained(planted, change):
+    base, changed = small(planted[:300], epochs=1), small(planted[:300], epochs=1, **CHANGES[change])
+    assert not np.allclose(base.wv.vectors, changed.wv.vectors, atol=1e-7)
+
+
+def kernel_calls(monkeypatch, sentences, **options):
+    """What the trainer hands to its kernel, block by block, in place of training."""
+    calls = []
+
+    def spy(source, target, ids, left, right, alias, alpha, seed):
+        calls.append({"ids": ids.copy(), "alias": alias, "alpha": float(alpha), "seed": int(seed)})
+        return 1.0, 1
+
+    monkeypatch.setattr(training, "_kernel", lambda settings: ("spy", spy))
+    small(sentences, **options)
+    return calls
+
+
+def test_every_block_has_its_own_draws_and_a_falling_rate(planted, monkeypatch):
+    calls = kernel_calls(monkeypatch, planted, epochs=2, alpha=0.2, min_alpha=0.1)
+    assert len(calls) == 2 * 42  # 42,000 tokens in blocks of 1,024
+    assert len({call["seed"] for call in calls}) == len(calls)
+    rates = [call["alpha"] for call in calls]
+    assert rates[0] == pytest.approx(0.2) and rates[42] == pytest.approx(0.15)
+    assert (np.diff(rates) < 0).all() and rates[-1] > 0.1
+    assert sum(len(call["ids"]) for call in calls) == 2 * 42_000
+
+
+def test_shuffling_also_visits_the_blocks_in_another_order_every_epoch(planted, monkeypatch):
+    calls = kernel_calls(monkeypatch, planted, epochs=2, shuffle=True)
+    first, second = calls[:42], calls[42:]
+    sizes = [[len(call["ids"]) for call in epoch] for epoch in (first, second)]
+    assert sorted(sizes[0]) == sorted(sizes[1])
+    words = [{tuple(np.sort(call["ids"])) for call in epoch} for epoch in (first, second)]
+    assert words[0] == words[1]  # the same blocks
+    assert [tuple(np.sort(c["ids"])) for c in first] != [tuple(np.sort(c["ids"])) for c in second]
+
+
+def test_blas_is_held_to_one_thread_while_training(planted, monkeypatch):
+    from threadpoolctl import threadpool_info
+
+    seen = []
+    inner = training.Trainer._epoch
+
+    def spy(*arguments):
+        seen.extend(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
+        return inner(*arguments)
+
+    monkeypatch.setattr(training.Trainer, "_epoch", spy)
+    small(planted[:50], epochs=1)
+    assert seen and set(seen) == {1}
+
+
+def test_an_interrupted_run_leaves_a_model_that_answers_correctly(planted, monkeypatch):
+    model = small(planted[:300], epochs=2)
+    model.wv.most_similar("capital1")
+    inner = training.Trainer._epoch
+
+    def interrupted(*arguments):
+        inner(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(training.Trainer, "_epoch", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.train(planted[:300], epochs=9)
+    np.testing.assert_allclose(model.wv.norms, np.linalg.norm(model.wv.vectors, axis=1), rtol=1e-5)
+
+
+def test_a_schedule_of_its_own_is_gone_on_with(planted):
+    model = small(planted[:100], epochs=1)
+    model.train(planted[:100], epochs=1, total_epochs=4, start_alpha=0.2, end_alpha=0.0)
+    model.train(planted[:100], epochs=1)
+    assert [epoch.alpha for epoch in model.history[1:]] == pytest.approx([0.15, 0.1])
+
+
+def test_a_list_that_grew_after_build_vocab_is_read_again():
+    sentences = [["a", "b"]] * 10
+    model = small(None, epochs=1)
+    model.build_vocab(sentences)
+    sentences += [["b", "a"]] * 10
+    assert model.train(sentences)[0].tokens == 40
+
+
+def test_a_generator_given_to_build_vocab_is_kept_for_train():
+    sentences = (["a", "b"] for _ in range(10))
+    model = small(None, epochs=1)
+    model.build_vocab(sentences)
+    assert model.train(sentences)[0].tokens == 20
+
+
+def test_numpy_numbers_are_as_good_as_pythons(planted, tmp_path):
+    model = small(planted[:50], window=np.int64(3), alpha=np.float32(0.05), epochs=np.int32(1), min_count=np.int64(1))
+    model.save(tmp_path / "m")
+    assert Word2Vec.load(tmp_path / "m").settings.window == 3
+
+
+def test_a_model_of_an_older_mumon_without_a_newer_setting_loads(planted, tmp_path):
+    import json
+
+    small(planted[:50], epochs=1).save(tmp_path / "m")
+    config = json.loads((tmp_path / "m" / "config.json").read_text())
+    del config["training"]["shuffle"]
+    config["training"]["corpus_file"] = "/etc/passwd"  # and what is none of its settings is not obeyed
+    (tmp_path / "m" / "config.json").write_text(json.dumps(config))
+    model = Word2Vec.load(tmp_path / "m")
+    assert model.settings.shuffle is False and len(model.history) == 1
+
+
+def test_merging_counts_every_occurrence_of_old_words():
+    model = small([["a", "b", "c"]] * 3, epochs=1, min_count=2)
+    model.build_vocab([["a", "x"], ["x", "x"]], merge_vocab="union")
+    assert {word: model.wv.get_vecattr(word, "count") for word in "abcx"} == {"a": 4, "b": 3, "c": 3, "x": 3}
 
 
 BAD_OPTIONS = [
@@ -242,6 +393,10 @@ BAD_OPTIONS = [
     ({"workers": -2}, "workers is -2"),
     ({"seed": -1}, "seed is -1"),
     ({"max_final_vocab": 0}, "max_final_vocab is 0"),
+    ({"alpha": "0.1"}, "alpha is '0.1'"),
+    ({"sample": None}, "sample is None"),
+    ({"min_count": "5"}, "min_count is '5'"),
+    ({"epochs": 5, "total_epochs": 3}, "epochs is 5 but the rate schedule has 3 of 3 left"),
 ]
 
 
@@ -264,6 +419,12 @@ def test_tiny_corpora_train():
 def test_mistakes_are_told_in_one_sentence(tmp_path):
     with pytest.raises(CorpusError, match="is a string"):
         small(["not tokens"])
+    with pytest.raises(CorpusError, match="token lists"):
+        small("the cat sat on the mat. " * 100)
+    with pytest.raises(CorpusError, match="is empty"):
+        small("")
+    with pytest.raises(OptionError, match="vector_size comes with the vectors"):
+        Word2Vec.from_vectors(WordVectors(["a"], np.ones((1, 3))), vector_size=3)
     with pytest.raises(CorpusError, match="occurs 1 times and min_count is 5"):
         small([["a", "b"]], min_count=5)
     with pytest.raises(OptionError, match="nothing to read"):

@@ -77,12 +77,11 @@ def test_saving_and_loading_gives_the_same_vocabulary(tmp_path_factory, vocabula
     np.testing.assert_array_equal(loaded.counts, vocabulary.counts)
 
 
-@given(vocabularies, vocabularies)
-def test_a_union_has_the_words_of_both_and_their_counts_added(one, other):
-    a, b = contents(one), contents(other)
-    union = one.union(other)
-    assert contents(union) == {word: a.get(word, 0) + b.get(word, 0) for word in {**a, **b}}
-    assert union.words == other.union(one).words == Vocabulary.from_counts(contents(union)).words
+@given(vocabularies, st.lists(words))
+def test_added_words_are_there_uncounted_and_the_others_as_before(vocabulary, more):
+    added = vocabulary.with_words(more, unk="<unk>")
+    assert contents(added) == {**dict.fromkeys([*more, "<unk>"], 0), **contents(vocabulary)}
+    assert added.words == Vocabulary.from_counts(contents(added)).words and added.unk == "<unk>"
 
 
 def test_counting_on_a_corpus_keeps_the_words_and_adds_occurrences(corpus):
@@ -90,6 +89,8 @@ def test_counting_on_a_corpus_keeps_the_words_and_adds_occurrences(corpus):
     assert contents(counted) == {"a": 14, "unseen": 2, "rare": 1}
     with_unk = Vocabulary.from_counts({"a": 10, "<unk>": 0}, unk="<unk>").counted_on(corpus)
     assert contents(with_unk) == {"<unk>": 18, "a": 14}
+    only_unk = Vocabulary.from_counts({"a": 10, "<unk>": 0}, unk="<unk>").counted_on(corpus, only="<unk>")
+    assert contents(only_unk) == {"<unk>": 18, "a": 10}
 
 
 @pytest.mark.parametrize(
@@ -99,6 +100,7 @@ def test_counting_on_a_corpus_keeps_the_words_and_adds_occurrences(corpus):
         ("word\n", "line 1 is not"),
         ("a 1\nb x\n", "line 2 is not"),
         ("a 1\na 2\n", "repeats the word 'a'"),
+        ("a 9223372036854775808\n", "line 1 is not"),
     ],
 )
 def test_a_bad_vocabulary_file_is_refused_naming_the_line(tmp_path, text, message):

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from mumon.corpus import EncodedCorpus, TextOptions, corpus_from_files, corpus_from_sentences
+from mumon.corpus.sources import STDIN
 from mumon.errors import FormatError, OptionError
 from mumon.matrices import Matrix, initial_rows, new_matrix
 from mumon.progress import Progress, chosen_progress
-from mumon.settings import Settings, default_alpha
+from mumon.settings import Schedule, Settings, whole_number
 from mumon.training import Epoch, Trainer
 from mumon.vectors import WordVectors
-from mumon.vocab import TrimRule, Vocabulary
+from mumon.vocab import Counts, TrimRule, Vocabulary
 
+MODEL_OPTIONS = ("alpha", "min_alpha", "epochs", "min_count", "max_final_vocab", "unk")
+# What a saved model tells the constructor.
+SAVED_OPTIONS = (
+    *(field.name for field in fields(Settings) if field.name != "objective"),
+    *(field.name for field in fields(TextOptions)),
+    *MODEL_OPTIONS,
+)
+Sentences = str | os.PathLike[str] | Iterable[Iterable[Any]] | EncodedCorpus
 Merge = Literal["old", "new", "union"]
 Files = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -39,7 +48,7 @@ class Word2Vec:
     cbow_mean, shrink_windows, min_alpha
         As in gensim 4.
     alpha
-        The first learning rate; by default 0.075 for CBOW with the correct update and 0.025 otherwise.
+        The first learning rate; by default 0.075 for the mean with the correct update and 0.025 otherwise.
     workers
         Threads; by default one for each core. One thread makes a run repeatable to the bit.
     update
@@ -73,7 +82,7 @@ class Word2Vec:
 
     def __init__(
         self,
-        sentences: str | os.PathLike[str] | Iterable[Iterable[Any]] | None = None,
+        sentences: Sentences | None = None,
         corpus_file: Files | None = None,
         *,
         vector_size: int = 100,
@@ -101,50 +110,51 @@ class Word2Vec:
         vocab: Vocabulary | str | os.PathLike[str] | None = None,
         tokenize: bool = False,
         lowercase: bool = False,
-        text_field: str = "text",
+        text_field: str | None = None,
         shuffle: bool = False,
         total_epochs: int | None = None,
         progress: bool | Progress | None = None,
     ) -> None:
         if hs:
             raise OptionError("hs=1 (hierarchical softmax) is not offered; mumon trains with negative sampling only")
-        _check_size("vector_size", vector_size)
-        _check_size("epochs", epochs)
-        if max_final_vocab is not None:
-            _check_size("max_final_vocab", max_final_vocab)
-        objective: Literal["cbow", "sg"] = "sg" if sg else "cbow"
         self.settings = Settings(
-            objective=objective,
+            objective="sg" if sg else "cbow",
             update=update,
             cbow_mean=bool(cbow_mean),
             exact=exact,
             window=window,
-            shrink_windows=bool(shrink_windows),
+            shrink_windows=shrink_windows,
             negative=negative,
             shared_negatives=shared_negatives,
             batch=batch,
             ns_exponent=ns_exponent,
             sample=sample,
-            alpha=default_alpha(objective, update) if alpha is None else alpha,
-            min_alpha=min_alpha,
             shuffle=shuffle,
             seed=seed,
-            workers=workers or available_cores(),
+            workers=available_cores() if workers is None else workers,
         )
-        self.vector_size, self.epochs = vector_size, epochs
-        self.min_count, self.max_final_vocab, self.trim_rule, self.unk = min_count, max_final_vocab, trim_rule, unk
+        self.vector_size, self.epochs = whole_number("vector_size", vector_size), whole_number("epochs", epochs)
+        self.min_count = whole_number("min_count", min_count, least=0)
+        self.max_final_vocab = None if max_final_vocab is None else whole_number("max_final_vocab", max_final_vocab)
+        self.trim_rule, self.unk = trim_rule, unk
         self.text = TextOptions(tokenize, lowercase, text_field)
         self.history: list[Epoch] = []
-        self._schedule = (0, total_epochs or epochs)  # epochs behind us, epochs in all
+        alpha = self.settings.default_alpha if alpha is None else alpha
+        self._schedule = Schedule(alpha, min_alpha, self.epochs if total_epochs is None else total_epochs)
+        self.alpha, self.min_alpha = self._schedule.alpha, self._schedule.min_alpha
+        self._check_left(self.epochs)
         self._progress = progress
-        self._corpus: tuple[Any, EncodedCorpus] | None = None
+        self._kept: tuple[Any, EncodedCorpus] | None = None
         self.vocabulary: Vocabulary | None = None
         if vocab is not None:
-            self._set_vocabulary(vocab if isinstance(vocab, Vocabulary) else Vocabulary.load(vocab, unk))
+            given = vocab if isinstance(vocab, Vocabulary) else Vocabulary.load(vocab)
+            self._set_vocabulary(given if unk is None else given.with_words([], unk))
         if sentences is not None or corpus_file is not None:
+            with chosen_progress(self._progress) as reporter:
+                corpus = self._read(sentences, corpus_file, reporter)
             if self.vocabulary is None:
-                self.build_vocab(sentences, corpus_file)
-            self.train(sentences, corpus_file)
+                self.build_vocab(corpus)
+            self.train(corpus, epochs=self.epochs)
 
     @property
     def wv(self) -> WordVectors:
@@ -159,11 +169,7 @@ class Word2Vec:
         return self._target[:, : self.vector_size]
 
     def build_vocab(
-        self,
-        sentences: str | os.PathLike[str] | Iterable[Iterable[Any]] | None = None,
-        corpus_file: Files | None = None,
-        *,
-        merge_vocab: Merge | None = None,
+        self, sentences: Sentences | None = None, corpus_file: Files | None = None, *, merge_vocab: Merge | None = None
     ) -> None:
         """Read a corpus and choose the vocabulary.
 
@@ -174,22 +180,23 @@ class Word2Vec:
             raise OptionError(f"merge_vocab is {merge_vocab!r}; it must be old, new or union")
         with chosen_progress(self._progress) as progress:
             corpus = self._read(sentences, corpus_file, progress)
-        if self.vocabulary is not None and merge_vocab == "old":
-            self._set_vocabulary(self.vocabulary.counted_on(corpus))
+        old = self.vocabulary
+        if old is not None and merge_vocab == "old":
+            self._set_vocabulary(old.counted_on(corpus))
             return
-        found = Vocabulary.from_corpus(
+        new = Vocabulary.from_corpus(
             corpus,
             min_count=self.min_count,
             max_final_vocab=self.max_final_vocab,
             trim_rule=self.trim_rule,
             unk=self.unk,
         )
-        union = self.vocabulary is not None and merge_vocab == "union"
-        self._set_vocabulary(self.vocabulary.union(found) if union else found)  # type: ignore[union-attr]
+        union = old is not None and merge_vocab == "union"
+        self._set_vocabulary(old.with_words(new.words, new.unk).counted_on(corpus) if union and old else new)
 
     def train(
         self,
-        sentences: str | os.PathLike[str] | Iterable[Iterable[Any]] | None = None,
+        sentences: Sentences | None = None,
         corpus_file: Files | None = None,
         *,
         epochs: int | None = None,
@@ -204,47 +211,55 @@ class Word2Vec:
         otherwise, or when a rate or `total_epochs` is given, it starts a new one. New words are passed over unless
         `merge_vocab` is "new" or "union".
         """
-        settings = replace(
-            self.settings,
-            alpha=self.settings.alpha if start_alpha is None else start_alpha,
-            min_alpha=self.settings.min_alpha if end_alpha is None else end_alpha,
-        )
-        fresh = any(value is not None for value in (total_epochs, start_alpha, end_alpha))
-        epochs, done, total = self._plan(epochs, total_epochs, fresh)
-        vocabulary = self._require_vocabulary() if merge_vocab is None else self.vocabulary
-        if vocabulary is not None and not vocabulary.counts.any():  # bare vectors: nothing is known of frequencies yet
-            merge_vocab = merge_vocab or "old"
-        if merge_vocab is not None:
-            self.build_vocab(sentences, corpus_file, merge_vocab=merge_vocab)
-        vocabulary = self._require_vocabulary()
+        epochs = self._plan(epochs, total_epochs, start_alpha, end_alpha)
         with chosen_progress(self._progress) as progress:
             corpus = self._read(sentences, corpus_file, progress)
+            if merge_vocab is not None:
+                self.build_vocab(corpus, merge_vocab=merge_vocab)
+            vocabulary = self._counted(corpus)
             lookup = vocabulary.lookup(corpus)
-            trainer = Trainer(corpus, lookup, vocabulary.counts, self._source, self._target, settings, progress)
-            added = trainer.run(epochs, first_epoch=len(self.history), done=done, total=total)
-        self._corpus = None  # the caller may refill the same list and train again
+            trainer = Trainer(corpus, lookup, vocabulary.counts, self._source, self._target, self.settings, progress)
+            try:
+                added = trainer.run(epochs, self._schedule, first_epoch=len(self.history))
+            finally:
+                self._wv.fill_norms(force=True)
+                self._kept = None
         self.history += added
-        self._schedule = (done + epochs, total)
-        self._wv.fill_norms(force=True)
+        self._schedule = replace(self._schedule, done=self._schedule.done + epochs)
         return added
 
-    def _plan(self, epochs: int | None, total_epochs: int | None, fresh: bool) -> tuple[int, int, int]:
-        """How many epochs to train, how many of the schedule lie behind them, and how many it has in all."""
-        for name, value in (("epochs", epochs), ("total_epochs", total_epochs)):
-            if value is not None:
-                _check_size(name, value)
-        done, total = self._schedule
-        if fresh or done >= total:
-            done, total = 0, total_epochs or epochs or self.epochs
-            epochs = epochs or self.epochs
-        elif epochs is None:
-            epochs = min(self.epochs, total - done) if done == 0 else total - done
-        if epochs > total - done:
-            raise OptionError(
-                f"epochs is {epochs} but the rate schedule has {total - done} of {total} left; "
-                "ask for fewer, or give total_epochs or a rate to start a new schedule"
+    def _plan(
+        self, epochs: int | None, total_epochs: int | None, start_alpha: float | None, end_alpha: float | None
+    ) -> int:
+        """How many epochs to train; starts a new schedule where that is asked for or the old one is finished."""
+        if epochs is not None:
+            epochs = whole_number("epochs", epochs)
+        if self._schedule.left == 0 or any(value is not None for value in (total_epochs, start_alpha, end_alpha)):
+            self._schedule = Schedule(
+                self.alpha if start_alpha is None else start_alpha,
+                self.min_alpha if end_alpha is None else end_alpha,
+                (epochs or self.epochs) if total_epochs is None else total_epochs,
             )
-        return epochs, done, total
+            epochs = epochs or min(self.epochs, self._schedule.total)
+        epochs = epochs or self._schedule.left
+        self._check_left(epochs)
+        return epochs
+
+    def _check_left(self, epochs: int) -> None:
+        if epochs > self._schedule.left:
+            raise OptionError(
+                f"epochs is {epochs} but the rate schedule has {self._schedule.left} of {self._schedule.total} left; "
+                "ask for fewer, or start a new schedule with total_epochs or a rate"
+            )
+
+    def _counted(self, corpus: EncodedCorpus) -> Vocabulary:
+        """The vocabulary, with the frequencies of this corpus where nothing is known of them yet."""
+        vocabulary = self._require_vocabulary()
+        if not vocabulary.counts.any():  # the words of a bare vectors file
+            self._set_vocabulary(vocabulary.counted_on(corpus))
+        elif vocabulary.unk is not None and not vocabulary.counts[vocabulary.index[vocabulary.unk]]:
+            self._set_vocabulary(vocabulary.counted_on(corpus, only=vocabulary.unk))
+        return self._require_vocabulary()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model as a folder that mumon, model2vec and sentence-transformers load."""
@@ -254,39 +269,34 @@ class Word2Vec:
         config = {
             **asdict(self.settings),
             **asdict(self.text),
-            "epochs": self.epochs,
-            "schedule": self._schedule,
-            "min_count": self.min_count,
-            "max_final_vocab": self.max_final_vocab,
-            "unk": self.unk,
+            **{name: getattr(self, name) for name in MODEL_OPTIONS},
+            "schedule": asdict(self._schedule),
         }
-        history = [asdict(epoch) for epoch in self.history]
+        history = [epoch.to_json() for epoch in self.history]
         save_model(path, vocabulary.words, vocabulary.counts, self.wv.vectors, self.syn1neg, config, history)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, progress: bool | Progress | None = None) -> Word2Vec:
-        """A model written by `save`, ready for questions and for more training."""
+        """A model written by `save`, ready for questions and for more training, on no more cores than there are."""
         from mumon.formats.directory import load_model
 
         loaded = load_model(path)
-        config = dict(loaded.config)
+        saved = loaded.config
+        options: dict[str, Any] = {name: saved[name] for name in SAVED_OPTIONS if name in saved}
         try:
-            settings = Settings(**{name: config[name] for name in Settings.__dataclass_fields__})
+            schedule = Schedule(**saved["schedule"])
+            options["workers"] = min(saved["workers"], available_cores())
             model = cls(
-                vector_size=loaded.vectors.shape[1], epochs=config["epochs"], unk=config["unk"], progress=progress
+                vector_size=loaded.vectors.shape[1], sg=int(saved["objective"] == "sg"), progress=progress, **options
             )
-            model.settings = settings
-            model.text = TextOptions(**{name: config[name] for name in TextOptions.__dataclass_fields__})
-            model.min_count, model.max_final_vocab = config["min_count"], config["max_final_vocab"]
-            model.history = [Epoch(**epoch) for epoch in loaded.history]
-            done, total = config["schedule"]
+            model.history = [Epoch.from_json(epoch) for epoch in loaded.history]
         except (KeyError, TypeError, ValueError) as error:
             raise FormatError(
                 f"{os.fspath(path)} does not say how it was trained ({error}); load it with WordVectors.load"
             ) from None
-        model._schedule = (int(done), int(total))
-        counts = np.zeros(len(loaded.words), np.int64) if loaded.counts is None else loaded.counts
-        model._adopt(Vocabulary(loaded.words, counts, model.unk), loaded.vectors, loaded.output)
+        model._schedule = schedule
+        unk = model.unk if model.unk in loaded.words else None
+        model._adopt(loaded.words, loaded.counts, unk, loaded.vectors, loaded.output)
         return model
 
     @classmethod
@@ -302,34 +312,35 @@ class Word2Vec:
         >>> len(model.wv)
         3
         """
+        if "vector_size" in options:
+            raise OptionError("vector_size comes with the vectors; leave it out")
         wv = vectors if isinstance(vectors, WordVectors) else WordVectors.load(vectors)
         model = cls(vector_size=wv.vector_size, **options)
-        counts = np.zeros(len(wv), np.int64) if wv.counts is None else wv.counts
-        unk = model.unk if model.unk in wv else None
-        model._adopt(Vocabulary(list(wv.index_to_key), counts, unk), wv.vectors, None)
+        model._adopt(wv.index_to_key, wv.counts, model.unk if model.unk in wv else None, wv.vectors, None)
         return model
 
     def _read(self, sentences: Any, corpus_file: Files | None, progress: Progress) -> EncodedCorpus:
-        """Encode a corpus, or use again what `build_vocab` has just encoded, for the `train` that follows it."""
+        """Encode a corpus; what can be read only once is kept from `build_vocab` for the `train` that follows."""
         given: Any = corpus_file if sentences is None else sentences
         if given is None:
             raise OptionError("there is nothing to read: give sentences (token lists) or corpus_file (paths)")
         if sentences is not None and corpus_file is not None:
             raise OptionError("give sentences or corpus_file, not both")
-        if self._corpus is not None and self._corpus[0] is given:
-            return self._corpus[1]
-        files = _as_files(given, corpus_file is not None)
         if isinstance(given, EncodedCorpus):
-            corpus = given
-        elif files is not None:
-            corpus = corpus_from_files(files, self.text, workers=self.settings.workers, progress=progress)
-        else:
+            return given
+        if self._kept is not None and self._kept[0] is given:
+            return self._kept[1]
+        files = _as_files(given, corpus_file is not None)
+        if files is None:
             corpus = corpus_from_sentences(given, progress=progress)
+        else:
+            corpus = corpus_from_files(files, self.text, workers=self.settings.workers, progress=progress)
         if corpus.reused:
             progress.note(f"{corpus.tokens:,} tokens in {corpus.sentences:,} sentences, encoded by an earlier run")
         if corpus.replaced:
             progress.note(f"{corpus.replaced:,} characters were not valid UTF-8 and became U+FFFD")
-        self._corpus = (given, corpus)
+        if isinstance(given, Iterator) or (files is not None and STDIN in files):
+            self._kept = (given, corpus)
         return corpus
 
     def _set_vocabulary(self, vocabulary: Vocabulary) -> None:
@@ -345,8 +356,11 @@ class Word2Vec:
         self.vocabulary = vocabulary
         self._wv = WordVectors(vocabulary.words, self._source[:, : self.vector_size], vocabulary.counts)
 
-    def _adopt(self, vocabulary: Vocabulary, vectors: Matrix, output: Matrix | None) -> None:
-        self._set_vocabulary(vocabulary)
+    def _adopt(
+        self, words: list[str], counts: Counts | None, unk: str | None, vectors: Matrix, output: Matrix | None
+    ) -> None:
+        """Take over rows from elsewhere, in their order."""
+        self._set_vocabulary(Vocabulary(words, np.zeros(len(words), np.int64) if counts is None else counts, unk))
         self._source[:, : self.vector_size] = vectors
         if output is not None:
             self._target[:, : self.vector_size] = output
@@ -371,8 +385,3 @@ def _as_files(given: Any, certain: bool) -> list[str | os.PathLike[str]] | None:
     if certain or (isinstance(given, list | tuple) and given and all(isinstance(item, Path) for item in given)):
         return list(given)
     return None
-
-
-def _check_size(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise OptionError(f"{name} is {value!r}; it must be a whole number of at least 1")

@@ -70,11 +70,15 @@ class BarProgress(Progress):
             self._bar.update(self._task, completed=done, shown=_shown(fields))
 
     def finish(self, summary: str, **fields: float) -> None:
+        from rich.markup import escape
+
         self.close()
-        self._console.print(f"[green]✓[/] {summary}", highlight=False)
+        self._console.print("[green]✓[/]", escape(summary), highlight=False)
 
     def note(self, text: str) -> None:
-        self._console.print(f"[dim]{text}[/]", highlight=False)
+        from rich.markup import escape
+
+        self._console.print(f"[dim]{escape(text)}[/]", highlight=False)
 
     def close(self) -> None:
         if self._bar is not None:

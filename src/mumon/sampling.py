@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from mumon.errors import OptionError
-
 CERTAIN = 1 << 32  # chances are integers of 2³²
 SAMPLE, NOISE, ORDER, INITIAL = range(4)  # what a stream of random numbers is for
 
@@ -27,7 +25,10 @@ def noise_distribution(counts: npt.NDArray[np.int64], exponent: float) -> npt.ND
     >>> noise_distribution(np.array([16, 1]), 0.75).round(3).tolist()
     [0.889, 0.111]
     """
-    logs = exponent * np.log(np.maximum(counts, 1).astype(np.float64))  # in logs, so that no exponent overflows
+    if not counts.any():
+        return np.full(len(counts), 1 / len(counts))
+    # In logarithms, so that no exponent overflows. A word that never occurs is no noise, whatever the exponent.
+    logs = np.where(counts > 0, exponent * np.log(np.maximum(counts, 1).astype(np.float64)), -np.inf)
     weights = np.exp(logs - logs.max())
     return np.asarray(weights / weights.sum())
 
@@ -50,8 +51,6 @@ def keep_chances(counts: npt.NDArray[np.int64], sample: float) -> npt.NDArray[np
     >>> (keep_chances(np.array([999_000, 1_000]), 1e-3) / CERTAIN).round(3).tolist()
     [0.033, 1.0]
     """
-    if not 0 <= sample < np.inf:
-        raise OptionError(f"sample is {sample}; it must be 0 (keep every word) or a small positive number such as 1e-3")
     if sample == 0:
         return np.full(len(counts), CERTAIN, np.uint64)
     ratio = sample * counts.sum() / np.maximum(counts, 1)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import count
 from typing import Any
 
@@ -14,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from mumon.corpus import EncodedCorpus
-from mumon.errors import TrainingError
+from mumon.errors import CorpusError, TrainingError
 from mumon.matrices import Matrix
 from mumon.progress import Progress
 from mumon.sampling import NOISE, ORDER, SAMPLE, alias_table, keep_chances, noise_distribution, stream_seed
-from mumon.settings import Settings
+from mumon.settings import Schedule, Settings
 
 # A block is the unit of work of a thread, of random streams and of the rate: some 10 ms of training, small beside an
 # epoch even for short corpora.
@@ -27,7 +28,7 @@ BLOCK_TOKENS, MIN_BLOCK_TOKENS, BLOCKS_PER_EPOCH = 16_384, 1_024, 256
 
 @dataclass(frozen=True)
 class Epoch:
-    """What one epoch did. `loss` is the mean negative-sampling loss per trained token."""
+    """What one epoch did. `loss` is the mean negative-sampling loss per trained token, nan if none was trained."""
 
     epoch: int
     loss: float
@@ -35,6 +36,15 @@ class Epoch:
     tokens: int
     trained_tokens: int
     seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields, with null where JSON has no nan."""
+        return {**asdict(self), "loss": None if math.isnan(self.loss) else self.loss}
+
+    @classmethod
+    def from_json(cls, record: dict[str, Any]) -> Epoch:
+        """The reverse of `to_json`."""
+        return cls(**{**record, "loss": math.nan if record["loss"] is None else float(record["loss"])})
 
     @property
     def tokens_per_second(self) -> float:
@@ -63,40 +73,44 @@ class Trainer:
         self.bounds = block_bounds(corpus.offsets)
         self._name, self._kernel = _kernel(settings)
 
-    def run(
-        self,
-        epochs: int,
-        *,
-        first_epoch: int = 0,
-        done: int = 0,
-        total: int | None = None,
-    ) -> list[Epoch]:
-        """Train some epochs of a rate schedule `total` epochs long, of which `done` lie behind.
+    def run(self, epochs: int, schedule: Schedule, first_epoch: int = 0) -> list[Epoch]:
+        """Train the next epochs of a schedule.
 
         `first_epoch` numbers them over the model's whole life, so that no two epochs see the same random draws.
         """
         from mumon.kernels.jit import is_compiled
 
-        total = total or done + epochs
-        history = []
         if not is_compiled(self._name):
             self.progress.note("compiling the training kernel, once for this machine …")
+        history = []
         with _one_blas_thread():
             self.progress.start("training", epochs * self.corpus.tokens, "tokens")
             for past in range(epochs):
-                schedule = _Schedule(self.settings, done + past, total)
-                history.append(self._epoch(first_epoch + past, schedule, past * self.corpus.tokens))
+                now = replace(schedule, done=schedule.done + past)
+                history.append(self._epoch(first_epoch + past, now, past * self.corpus.tokens))
+        if not any(epoch.trained_tokens for epoch in history):
+            self._explain_nothing()
         for matrix in (self.source, self.target):
             for first in range(0, len(matrix), 1 << 16):
                 if not np.isfinite(matrix[first : first + (1 << 16)]).all():
-                    raise TrainingError(_divergence("weights", first_epoch + epochs, self.settings.alpha))
+                    raise TrainingError(_divergence("weights", first_epoch + epochs, schedule.alpha))
         seconds = sum(epoch.seconds for epoch in history)
         self.progress.finish(
             f"trained {epochs} epochs in {seconds:.1f} s, loss {history[-1].loss:.4f}", loss=history[-1].loss
         )
         return history
 
-    def _epoch(self, epoch: int, schedule: _Schedule, done_before: int) -> Epoch:
+    def _explain_nothing(self) -> None:
+        """Nothing was trained: an error if the text is to blame, a note if it was subsampling, on a very small one."""
+        known = np.cumsum(np.concatenate([[0], self.lookup[self.corpus.ids] >= 0]))
+        if not np.any(np.diff(known[self.corpus.offsets]) > 1):
+            raise CorpusError(
+                f"none of the {self.corpus.tokens:,} tokens could be trained: no sentence has two words of the "
+                "vocabulary; check the text, or lower min_count"
+            )
+        self.progress.note(f"subsampling left none of the {self.corpus.tokens:,} tokens to train; set sample to 0")
+
+    def _epoch(self, epoch: int, schedule: Schedule, done_before: int) -> Epoch:
         started = time.perf_counter()
         blocks = len(self.bounds) - 1
         order = np.arange(blocks)
@@ -135,15 +149,16 @@ class Trainer:
         seconds = time.perf_counter() - started
         return Epoch(epoch + 1, tally.mean, schedule.rate(1.0), tally.tokens, tally.trained, seconds)
 
-    def _report(self, tally: _Tally, schedule: _Schedule, before: int, started: float) -> None:
-        self.progress.update(
-            before + tally.tokens,
-            epoch=schedule.done + 1,
-            epochs=schedule.total,
-            alpha=schedule.rate(tally.tokens / self.corpus.tokens),
-            loss=tally.mean,
-            speed=tally.tokens / max(time.perf_counter() - started, 1e-9),
-        )
+    def _report(self, tally: _Tally, schedule: Schedule, before: int, started: float) -> None:
+        fields = {
+            "epoch": schedule.done + 1,
+            "epochs": schedule.total,
+            "alpha": schedule.rate(tally.tokens / self.corpus.tokens),
+            "loss": tally.mean,
+            "speed": tally.tokens / max(time.perf_counter() - started, 1e-9),
+        }
+        shown = {name: value for name, value in fields.items() if not math.isnan(value)}
+        self.progress.update(before + tally.tokens, **shown)
 
     def _block_trainer(self) -> Callable[[int, int, float], _Block]:
         """A function that trains one block, with buffers of its own: one per thread."""
@@ -166,20 +181,6 @@ class Trainer:
             return _Block(int(offsets[last] - offsets[first]), n, loss, counted)
 
         return train
-
-
-@dataclass(frozen=True)
-class _Schedule:
-    """The learning rate of one epoch falls linearly with its blocks, in the order they are given out."""
-
-    settings: Settings
-    done: int
-    total: int
-
-    def rate(self, part: float) -> float:
-        """The rate after this part (0 … 1) of the epoch."""
-        alpha, end = self.settings.alpha, min(self.settings.min_alpha, self.settings.alpha)
-        return alpha - (alpha - end) * (self.done + part) / self.total
 
 
 @dataclass(frozen=True)
@@ -207,7 +208,7 @@ class _Tally:
 
     @property
     def mean(self) -> float:
-        return self.loss / self._counted if self._counted else 0.0
+        return self.loss / self._counted if self._counted else math.nan
 
 
 def block_bounds(offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mumon.corpus import EncodedCorpus
-from mumon.errors import CorpusError, FormatError
+from mumon.errors import CorpusError, FormatError, OptionError
 
 Counts = npt.NDArray[np.int64]
 # gensim's trim rules answer 0 (as min_count says), 1 (drop) or 2 (keep).
@@ -33,6 +33,10 @@ class Vocabulary:
     words: list[str]
     counts: Counts
     unk: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.unk is not None and self.unk not in self.index:
+            raise OptionError(f"unk is {self.unk!r}, which is not among the {len(self)} words; add it with with_words")
 
     def __len__(self) -> int:
         return len(self.words)
@@ -90,7 +94,7 @@ class Vocabulary:
         return cls.from_counts(known, unk)
 
     @classmethod
-    def load(cls, path: str | PathLike[str], unk: str | None = None) -> Vocabulary:
+    def load(cls, path: str | PathLike[str]) -> Vocabulary:
         """Read `word count` lines; the count is what follows the last blank, so that words may contain blanks."""
         counts: dict[str, int] = {}
         try:
@@ -102,20 +106,18 @@ class Vocabulary:
             if not line:
                 continue
             word, _, count = line.rpartition(" " if " " in line else "\t")
-            if not count.isdecimal() or not word:
+            if not count.isdecimal() or not word or int(count) >= 1 << 63:
                 raise FormatError(f"{fspath(path)} line {number} is not a word and its count: {line[:60]!r}")
             if word in counts:
                 raise FormatError(f"{fspath(path)} line {number} repeats the word {word!r}; remove one of the two")
             counts[word] = int(count)
         if not counts:
             raise FormatError(f"{fspath(path)} holds 0 words; a vocabulary has one word and its count per line")
-        if unk is not None:
-            counts.setdefault(unk, 0)
-        return cls.from_counts(counts, unk)
+        return cls.from_counts(counts)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write `word count` lines, whole or not at all."""
-        from mumon.formats.atomic import atomic_file
+        from mumon.atomic import atomic_file
 
         for word in self.words:
             if "\n" in word or "\r" in word:
@@ -124,21 +126,22 @@ class Vocabulary:
             for word, count in zip(self.words, self.counts, strict=True):
                 file.write(f"{word} {count}\n".encode())
 
-    def union(self, other: Vocabulary) -> Vocabulary:
-        """The words of both, their counts added.
+    def with_words(self, words: Iterable[str], unk: str | None = None) -> Vocabulary:
+        """The same words and more, which have not been counted yet; `unk` becomes one of them.
 
-        >>> Vocabulary.from_counts({"a": 3, "b": 1}).union(Vocabulary.from_counts({"b": 5, "c": 1})).words
-        ['b', 'a', 'c']
+        >>> Vocabulary.from_counts({"a": 3, "b": 1}).with_words(["b", "c"]).words
+        ['a', 'b', 'c']
         """
         counts = dict(zip(self.words, map(int, self.counts), strict=True))
-        for word, count in zip(other.words, map(int, other.counts), strict=True):
-            counts[word] = counts.get(word, 0) + count
-        return Vocabulary.from_counts(counts, self.unk or other.unk)
+        for word in (*words, *([] if unk is None else [unk])):
+            counts.setdefault(word, 0)
+        return Vocabulary.from_counts(counts, unk or self.unk)
 
-    def counted_on(self, corpus: EncodedCorpus) -> Vocabulary:
-        """The same words, with their occurrences in a corpus added to their counts."""
+    def counted_on(self, corpus: EncodedCorpus, only: str | None = None) -> Vocabulary:
+        """The same words, with their occurrences (or those of one word `only`) in a corpus added to their counts."""
         rows, counts = self.lookup(corpus), self.counts.copy()
-        np.add.at(counts, rows[rows >= 0], corpus.counts[rows >= 0])
+        counted = rows >= 0 if only is None else rows == self.index[only]
+        np.add.at(counts, rows[counted], corpus.counts[counted])
         return Vocabulary.from_counts(dict(zip(self.words, map(int, counts), strict=True)), self.unk)
 
     def rows_of(self, words: Iterable[str]) -> npt.NDArray[np.int64]:

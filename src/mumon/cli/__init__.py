@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import io
 import os
 import sys
 from collections.abc import Callable
@@ -39,6 +40,8 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
             raise _complaint(f"{where}{error.strerror or error}", 1) from None
+        except MemoryError as error:
+            raise _complaint(f"there is not enough memory ({error}); ask for fewer words or dimensions", 1) from None
         except KeyboardInterrupt:
             raise _complaint("stopped; nothing was saved", 130) from None
 
@@ -69,4 +72,7 @@ def _options(
 
 def main() -> None:
     """The program `mumon`."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show a letter should show something
+            stream.reconfigure(errors="replace")
     app()

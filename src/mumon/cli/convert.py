@@ -27,9 +27,18 @@ def convert(
 
     Example: mumon convert king.mumon king.bin
     """
-    from mumon.formats import check_target, read_vectors, write_vectors
+    from mumon.cli.options import spare_inputs
+    from mumon.formats import check_target, detect, format_for, read_vectors, write_vectors
+    from mumon.formats.directory import load_model, save_model
 
     check_target(target, format=to_format)
-    loaded = read_vectors(source, from_format, limit)
-    write_vectors(target, loaded.words, loaded.vectors, loaded.counts, to_format)
-    print(f"wrote {target}: {len(loaded.words):,} words × {loaded.vectors.shape[1]}")
+    spare_inputs([source], target)
+    if limit is None and detect(source).name == format_for(target, to_format).name == "mumon":
+        model = load_model(source)  # whole: with its output vectors, settings and history
+        save_model(target, model.words, model.counts, model.vectors, model.output, model.config, model.history)
+        words, vectors = model.words, model.vectors
+    else:
+        loaded = read_vectors(source, from_format, limit)
+        write_vectors(target, loaded.words, loaded.vectors, loaded.counts, to_format)
+        words, vectors = loaded.words, loaded.vectors
+    print(f"wrote {target}: {len(words):,} words × {vectors.shape[1]}")

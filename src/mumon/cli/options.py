@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from mumon.progress import Progress
 
 Corpus = Annotated[
     list[str],
@@ -40,6 +45,29 @@ Threads = Annotated[
     int | None, typer.Option("--threads", min=1, help="Threads. [default: one per core]", show_default=False)
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+
+
+def reporter(quiet: bool, log_json: bool = False) -> Progress:
+    """What the user asked to see: a bar on a terminal, plain lines elsewhere, JSON lines, or nothing."""
+    from mumon.progress import BarProgress, JsonProgress, LineProgress, Progress
+
+    if log_json:
+        return JsonProgress(sys.stdout)
+    if quiet:
+        return Progress()
+    return BarProgress() if sys.stderr.isatty() else LineProgress()
+
+
+def spare_inputs(inputs: list[str], output: str) -> None:
+    """Refuse to write over what is read: `-o corpus.txt` is a slip that would cost the corpus."""
+    from mumon.corpus.sources import STDIN, find_files
+    from mumon.errors import OptionError
+
+    target = Path(output)
+    if output in inputs or (
+        target.is_file() and any(target.samefile(name) for name in find_files(inputs) if name != STDIN)
+    ):
+        raise OptionError(f"{output} is read or written already and would be overwritten; choose another name")
 
 
 def show_ranking(pairs: list[tuple[str, float]], as_json: bool, about: dict[str, Any]) -> None:

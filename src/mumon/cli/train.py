@@ -100,10 +100,10 @@ def train(
     from mumon.formats import check_target
 
     check_target(output)
-    _spare_inputs(corpus, output)
+    options.spare_inputs(corpus, output)
     if save_vocab is not None:
         check_target(save_vocab, a_file=True)
-        _spare_inputs(corpus, save_vocab)
+        options.spare_inputs([*corpus, output], save_vocab)
     if from_ is None and merge_vocab is not None:
         raise OptionError("--merge-vocab says what to do with the words of another model; name that with --from")
     if from_ is not None and (dim is not None or vocab is not None):
@@ -137,36 +137,12 @@ def train(
         "workers": threads,
     }
     given = {name: value for name, value in given.items() if value is not None}
-    progress = reporter(quiet, log_json)
+    progress = options.reporter(quiet, log_json)
     model = _train(corpus, given, from_, None if merge_vocab is None else merge_vocab.value, progress)
+    _save(model, output)
     if save_vocab is not None and model.vocabulary is not None:
         model.vocabulary.save(save_vocab)
-    _save(model, output)
     progress.note(f"saved {output}: {len(model.wv):,} words × {model.vector_size}; try: mumon similar {output} WORD")
-
-
-def _spare_inputs(corpus: list[str], output: str) -> None:
-    """Refuse to write over the corpus: `-o corpus.txt` is a slip that would cost it."""
-    from pathlib import Path
-
-    from mumon.corpus.sources import STDIN, find_files
-    from mumon.errors import OptionError
-
-    target = Path(output)
-    if target.is_file() and any(target.samefile(name) for name in find_files(corpus) if name != STDIN):
-        raise OptionError(f"{output} is part of the corpus and would be overwritten; choose another output")
-
-
-def reporter(quiet: bool, log_json: bool) -> Progress:
-    import sys
-
-    from mumon.progress import BarProgress, JsonProgress, LineProgress, Progress
-
-    if log_json:
-        return JsonProgress(sys.stdout)
-    if quiet:
-        return Progress()
-    return BarProgress() if sys.stderr.isatty() else LineProgress()
 
 
 def _train(
@@ -194,7 +170,7 @@ def _start(from_: str, given: dict[str, Any], progress: Progress) -> Word2Vec:
 
     from mumon.corpus import TextOptions
     from mumon.formats.directory import is_trainable
-    from mumon.model import Word2Vec
+    from mumon.model import MODEL_OPTIONS, Word2Vec
     from mumon.settings import Settings
 
     if not Path(from_).is_dir() or not is_trainable(from_):
@@ -202,10 +178,12 @@ def _start(from_: str, given: dict[str, Any], progress: Progress) -> Word2Vec:
     model = Word2Vec.load(from_, progress=progress)
     if "sg" in given:
         given["objective"] = "sg" if given["sg"] else "cbow"
-    chosen = {field.name: given[field.name] for field in fields(Settings) if field.name in given}
-    model.settings = replace(model.settings, **chosen)
+    before = model.settings.default_alpha
+    model.settings = replace(model.settings, **{f.name: given[f.name] for f in fields(Settings) if f.name in given})
     model.text = replace(model.text, **{f.name: given[f.name] for f in fields(TextOptions) if f.name in given})
-    for name in ("epochs", "min_count", "max_final_vocab"):
+    if model.settings.default_alpha != before:  # another objective has another rate
+        given.setdefault("alpha", model.settings.default_alpha)
+    for name in MODEL_OPTIONS:
         setattr(model, name, given.get(name, getattr(model, name)))
     return model
 

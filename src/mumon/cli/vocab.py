@@ -27,7 +27,6 @@ def vocab(
 
     Example: mumon vocab corpus.txt --min-count 10 -o words.txt
     """
-    from mumon.cli.train import reporter
     from mumon.corpus import TextOptions, corpus_from_files
     from mumon.formats import check_target
     from mumon.model import available_cores
@@ -35,8 +34,9 @@ def vocab(
 
     if output is not None:
         check_target(output, a_file=True)
-    text = TextOptions(bool(tokenize), bool(lowercase), text_field or "text")
-    with reporter(quiet or output is None, log_json=False) as progress:
+        options.spare_inputs(corpus, output)
+    text = TextOptions(bool(tokenize), bool(lowercase), text_field)
+    with options.reporter(quiet or output is None) as progress:
         encoded = corpus_from_files(corpus, text, workers=threads or available_cores(), progress=progress)
     counted = Vocabulary.from_corpus(
         encoded, min_count=5 if min_count is None else min_count, max_final_vocab=max_vocab, unk=unk

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mumon.corpus.sources import STDIN, read_pieces
+from mumon.corpus.sources import PIECE_BYTES, STDIN, read_pieces
 from mumon.corpus.table import ByteTable, Ids, TokenTable, ranked
 from mumon.corpus.text import Piece, TextOptions, prepare
 from mumon.errors import CorpusError
@@ -24,6 +25,8 @@ MAX_SENTENCE = 10_000
 # Each encoding thread has a word table of its own; beyond this many, their memory outgrows what they save.
 MAX_ENCODERS = 8
 TOKENS_AT_ONCE = 1 << 20
+BLANK = re.compile(rb"[ \t\n]")
+EMPTY = np.empty(0, np.int32)
 
 
 class CorpusWriter:
@@ -54,6 +57,7 @@ class CorpusWriter:
         """Close the files and replace each table's numbering by ranks over the whole corpus."""
         import pyarrow as pa
 
+        self.append(0, EMPTY, np.zeros(1, np.int64))  # whatever sentence is still open ends here
         self.close()
         words, counts, ranks = ranked(tables)
         # Read and written back span by span: a memory map would look like memory that grows with the corpus.
@@ -119,7 +123,7 @@ def encode_files(
         text, bad = prepare(piece, options)
         index = free.get()
         try:
-            return (index, *tables[index].encode(text), bad)
+            return (index, *_encode_in_parts(tables[index], text), bad)
         finally:
             free.put(index)
 
@@ -135,6 +139,24 @@ def encode_files(
         writer.close()
     writer.report(progress)
     return writer, replaced
+
+
+def _encode_in_parts(table: ByteTable, text: bytes) -> tuple[Ids, npt.NDArray[np.int64]]:
+    """`table.encode`, a megabyte at a time: a record may be long, and the table makes room for only new words."""
+    ids: list[Ids] = []
+    ends: list[npt.NDArray[np.int64]] = []
+    begin = tokens = 0
+    while begin < len(text):
+        stop = begin + PIECE_BYTES
+        if stop < len(text):
+            blank = BLANK.search(text, stop)
+            stop = blank.end() if blank else len(text)
+        part = table.encode(text[begin:stop])
+        ids.append(part[0])
+        ends.append(part[1] + tokens)
+        tokens += len(part[0])
+        begin = stop
+    return np.concatenate([EMPTY, *ids]), np.concatenate([np.empty(0, np.int64), *ends])
 
 
 def _in_order(pool: ThreadPoolExecutor, function: Any, items: Iterable[Any], ahead: int) -> Iterator[Any]:
@@ -166,7 +188,7 @@ def encode_sequences(sentences: Iterable[Iterable[Any]], folder: Path, progress:
 
     def flush() -> None:
         nonlocal size
-        ids = np.concatenate([np.empty(0, np.int32), *held])
+        ids = np.concatenate([EMPTY, *held])
         table.count(ids)
         writer.append(0, ids, np.array(ends, np.int64))
         held.clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -19,7 +20,7 @@ import numpy.typing as npt
 
 from mumon import paths
 from mumon.corpus.encode import CorpusWriter, encode_files, encode_sequences
-from mumon.corpus.sources import find_files
+from mumon.corpus.sources import find_files, is_json_lines
 from mumon.corpus.text import TextOptions
 from mumon.errors import CorpusError
 from mumon.progress import Progress
@@ -84,29 +85,28 @@ def corpus_from_files(
     if not reuse or not all(Path(name).is_file() for name in names):  # "-" and pipes have no identity to remember
         return _temporary(encode, about)
     stamps = [_stamp(name) for name in names]
-    key = json.dumps([ENCODING, stamps, asdict(options)])
+    records = [is_json_lines(name, options) for name in names]  # a link may have another suffix than its file
+    key = json.dumps([ENCODING, stamps, records, asdict(options)])
     fingerprint = hashlib.sha256(key.encode()).hexdigest()[:24]
-    home = paths.cache_directory() / "corpora"
+    kept = _home() / fingerprint
     try:
-        return _open(home / fingerprint, fingerprint, reused=True)
+        return _open(kept, fingerprint, reused=True)
     except (OSError, ValueError, KeyError):  # not there, or damaged: Arrow's errors are ValueErrors too
-        shutil.rmtree(home / fingerprint, ignore_errors=True)
-    try:
-        home.mkdir(parents=True, exist_ok=True)
-        aside = Path(tempfile.mkdtemp(prefix=".encoding-", dir=home))
-    except OSError:  # a home that cannot be written to only costs the reuse
-        return _temporary(encode, about)
+        shutil.rmtree(kept, ignore_errors=True)
+    aside = _new_folder()
     try:
         _write_info(aside, *encode(aside), about, stamps)
-        _forget_stale(home)
+        _forget_stale(_home())
+        if aside.parent != _home():  # the cache cannot be written to: that only costs the reuse
+            return _opened_for_now(aside)
         try:
-            aside.rename(home / fingerprint)
+            aside.rename(kept)
         except OSError:  # another process was first with the same corpus
             shutil.rmtree(aside)
     except BaseException:
         shutil.rmtree(aside, ignore_errors=True)
         raise
-    return _open(home / fingerprint, fingerprint, reused=False)
+    return _open(kept, fingerprint, reused=False)
 
 
 def corpus_from_sentences(sentences: Iterable[Iterable[Any]], *, progress: Progress | None = None) -> EncodedCorpus:
@@ -119,15 +119,33 @@ def corpus_from_sentences(sentences: Iterable[Iterable[Any]], *, progress: Progr
 
 
 def _temporary(encode: Callable[[Path], tuple[CorpusWriter, int]], about: str) -> EncodedCorpus:
-    folder = Path(tempfile.mkdtemp(prefix="mumon-"))
+    folder = _new_folder()
     try:
         _write_info(folder, *encode(folder), about, [])
-        corpus = _open(folder, folder.name, reused=False)
+        return _opened_for_now(folder)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
+
+
+def _opened_for_now(folder: Path) -> EncodedCorpus:
+    """An encoding whose files vanish with the object."""
+    corpus = _open(folder, folder.name, reused=False)
     weakref.finalize(corpus, shutil.rmtree, folder, ignore_errors=True)
     return corpus
+
+
+def _home() -> Path:
+    return paths.cache_directory() / "corpora"
+
+
+def _new_folder() -> Path:
+    """A folder to encode into: in the cache, for temporary folders are often kept in memory; else among those."""
+    try:
+        _home().mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=".encoding-", dir=_home()))
+    except OSError:
+        return Path(tempfile.mkdtemp(prefix="mumon-"))
 
 
 def _stamp(name: str) -> tuple[str, int, int]:
@@ -162,11 +180,17 @@ def _open(folder: Path, fingerprint: str, reused: bool) -> EncodedCorpus:
 
 def _forget_stale(home: Path) -> None:
     """Delete encodings of files that have changed or gone, which can never be asked for again, and abandoned ones."""
-    for folder in home.iterdir():
-        try:
-            stamps = [tuple(stamp) for stamp in json.loads((folder / INFO).read_text())["inputs"]]
-            stale = stamps != [_stamp(name) for name, *_ in stamps]
-        except (OSError, ValueError, KeyError, TypeError):
-            stale = not folder.name.startswith(".") or time.time() - folder.stat().st_mtime > ABANDONED_SECONDS
-        if stale:
-            shutil.rmtree(folder, ignore_errors=True)
+    with contextlib.suppress(OSError):  # other processes come and go in this folder, too
+        for folder in home.iterdir():
+            if _is_stale(folder):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_stale(folder: Path) -> bool:
+    try:
+        if folder.name.startswith("."):
+            return time.time() - folder.stat().st_mtime > ABANDONED_SECONDS
+        stamps = [tuple(stamp) for stamp in json.loads((folder / INFO).read_text())["inputs"]]
+        return stamps != [_stamp(name) for name, *_ in stamps]
+    except (OSError, ValueError, KeyError, TypeError):
+        return True

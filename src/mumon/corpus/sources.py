@@ -11,41 +11,60 @@ from pathlib import Path
 from typing import Any
 
 from mumon.compression import DAMAGE, decompressed
-from mumon.corpus.text import Piece, TextOptions
+from mumon.corpus.text import DEFAULT_FIELD, DOCUMENT_END, Piece, TextOptions
 from mumon.errors import CorpusError
 
 STDIN = "-"
 PIECE_BYTES = 1 << 20
+PARQUET_ROWS = 256
 JSON_LINES = {".jsonl", ".ndjson", ".json"}
 
 
 def find_files(inputs: Sequence[str | os.PathLike[str]]) -> list[str]:
-    """Every file that the inputs name, in a fixed order: files, folders (all files below, but hidden ones), globs, "-".
+    """Every file that the inputs name, in a fixed order: files, folders (all files below), globs, "-".
 
-    Links to folders are not followed, so a loop of links cannot trap the search.
+    Hidden files and model folders (.mumon) below a folder are left out. Links to folders are not followed, so a loop of
+    links cannot trap the search.
     """
     found: list[str] = []
     for given in inputs:
         name = os.fspath(given)
-        path = Path(name)
-        if name == STDIN or path.is_file() or (path.exists() and not path.is_dir()):
-            found.append(name)
-        elif path.is_dir():
-            below = sorted(_walk(path))
-            if not below:
-                raise CorpusError(f"the folder {name} holds no file to read; name one that holds text")
-            found += below
-        else:
-            matches = sorted(glob.glob(name, recursive=True)) if glob.has_magic(name) else []  # noqa: PTH207
-            if not matches:
-                raise CorpusError(f"there is no file {name}; check the path{_look_alike(path)}")
-            found += find_files(matches)
+        if not name:
+            raise CorpusError("one of the paths to read is empty; name a file or folder")
+        try:
+            found += _find(name)
+        except CorpusError:
+            raise
+        except (OSError, ValueError):  # too long for a file name, or with a NUL inside
+            raise CorpusError(_no_such_file(name)) from None
     return found
+
+
+def _find(name: str) -> list[str]:
+    path = Path(name)
+    if path.is_dir():
+        below = sorted(_walk(path))
+        if not below:
+            raise CorpusError(f"the folder {name} holds no file to read; name one that holds text")
+        return below
+    if name == STDIN or path.exists():
+        return [name]
+    matches = sorted(glob.glob(name, recursive=True)) if glob.has_magic(name) else []  # noqa: PTH207
+    if not matches:
+        raise CorpusError(_no_such_file(name))
+    return find_files(matches)
+
+
+def _no_such_file(name: str) -> str:
+    shown = name if len(name) <= 80 else f"{name[:80]}…"
+    if len(name.split()) > 4:
+        return f"there is no file {shown!r}; text itself is given as a list of token lists, files by their paths"
+    return f"there is no file {shown}; check the path{_look_alike(Path(name))}"
 
 
 def _walk(folder: Path) -> Iterator[str]:
     for parent, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".")]
+        folders[:] = [name for name in folders if not name.startswith(".") and not name.endswith(".mumon")]
         yield from (str(Path(parent) / name) for name in files if not name.startswith("."))
 
 
@@ -58,6 +77,12 @@ def _look_alike(path: Path) -> str:
     return f" (did you mean {path.parent / near[0]}?)" if near else ""
 
 
+def is_json_lines(name: str, options: TextOptions) -> bool:
+    """Whether a file that is not Parquet holds a JSON record per line."""
+    suffixes = {suffix.lower() for suffix in Path(name).suffixes[-2:]}
+    return options.text_field is not None or bool(JSON_LINES & suffixes)
+
+
 def read_pieces(name: str, options: TextOptions, advance: Callable[[int], None]) -> Iterator[Piece]:
     """The content of one file (or of standard input for "-"), a piece at a time; `advance` hears of bytes read."""
     origin = "standard input" if name == STDIN else name
@@ -67,12 +92,10 @@ def read_pieces(name: str, options: TextOptions, advance: Callable[[int], None])
             if head.startswith((b"\xff\xfe", b"\xfe\xff")):
                 raise CorpusError(f"{origin} is UTF-16; convert it first, e.g. with iconv -f UTF-16 -t UTF-8")
             if head.startswith(b"PAR1"):
-                yield from _parquet_pieces(raw, origin, options.text_field, advance)
+                yield from _parquet_pieces(raw, origin, options.text_field or DEFAULT_FIELD, advance)
                 return
             stream = decompressed(raw)
-            suffixes = Path(name).suffixes[-2:]
-            json_lines = bool(JSON_LINES & set(suffixes))
-            yield from _cut(stream, raw, origin, json_lines, advance)
+            yield from _cut(stream, raw, origin, is_json_lines(name, options), advance)
     except DAMAGE as error:
         raise CorpusError(f"{origin} is damaged or cut short ({error}); make or fetch it again") from None
     except OSError as error:
@@ -123,12 +146,15 @@ def _parquet_pieces(raw: io.BufferedReader, origin: str, field: str, advance: Ca
     if field not in columns:
         raise CorpusError(f"{origin} has no column {field!r} but {', '.join(columns[:8])}; name it with --text-field")
     kind = file.schema_arrow.field(field).type
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         raise CorpusError(f"column {field!r} of {origin} holds {kind}, not text; choose another with --text-field")
     size = os.fstat(raw.fileno()).st_size
     done, rows = 0, max(file.metadata.num_rows, 1)
-    for batch in file.iter_batches(1024, columns=[field]):
-        texts = [text for text in batch.column(0).to_pylist() if text is not None]
-        yield Piece(("\n\n".join(texts) + "\n\n").encode(), origin)
+    for batch in file.iter_batches(PARQUET_ROWS, columns=[field]):
+        # As bytes: Parquet does not promise that its strings are valid UTF-8.
+        texts = batch.column(0).cast(kind).cast(pa.large_binary()).drop_null().to_pylist()
+        yield Piece(DOCUMENT_END.join([*texts, b""]), origin)
         advance(size * (done + len(batch)) // rows - size * done // rows)
         done += len(batch)

@@ -2,33 +2,48 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
+import sys
+import unicodedata
 from dataclasses import dataclass
 
 from mumon.errors import CorpusError
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+DEFAULT_FIELD = "text"
+DOCUMENT_END = b"\n\n"  # ends a sentence of running text, too
 
-# A word is letters, digits and marks, with inner apostrophes and hyphens: don't, rock-'n'-roll's parts, Müller, 3.
+# A word is letters, digits and marks, with inner apostrophes and hyphens: don't, rock-solid, Müller, 3. This is the
+# pattern of regular expressions whose \w includes combining marks; Python's does not, see `_running_text_pattern`.
 WORD = r"\w+(?:['’‑-]\w+)*"
 # A sentence ends at a terminator before white space that no lower-case letter follows ("e.g. this" goes on), at the
-# full-width terminators, which need no space, or at an empty line.
-SENTENCE_END = r"[.!?…]+[\"'”’)\]]*(?=\s+[^\sa-zß-öø-ÿ]|\s*\Z)|[。！？]+|\n[^\S\n]*\n"
-RUNNING_TEXT = re.compile(f"({WORD})|{SENTENCE_END}")
+# full-width terminators and dandas, which need no space, or at an empty line.
+SENTENCE_END = r"[.!?…]+[\"'”’)\]]*(?=\s+[^\sa-zß-öø-ÿ]|\s*\Z)|[。！？।॥]+|\n[^\S\n]*\n"
+JOINERS = "\u200c\u200d"  # inside words of Persian and of Indic scripts
+
+
+@functools.cache
+def _running_text_pattern() -> re.Pattern[str]:
+    """Words (group 1) and sentence ends; made on first use, for it looks at every character there is."""
+    marks = "".join(chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code))[0] == "M")
+    word = WORD.replace(r"\w", rf"[\w{JOINERS}{re.escape(marks)}]")
+    return re.compile(f"({word})|{SENTENCE_END}")
 
 
 @dataclass(frozen=True)
 class TextOptions:
     """How raw text becomes sentences of words.
 
-    Plain text has one sentence per line, words between white space. `tokenize` is for running text. JSON lines and
-    Parquet hold their text in the field or column `text_field`.
+    Plain text has one sentence per line, words between white space. `tokenize` is for running text. Parquet and JSON
+    lines (.jsonl, .ndjson, .json) hold their text in the column or field `text_field`, by default "text"; naming it
+    makes JSON lines of files with any other name, and of standard input.
     """
 
     tokenize: bool = False
     lowercase: bool = False
-    text_field: str = "text"
+    text_field: str | None = None
 
 
 @dataclass(frozen=True)
@@ -44,14 +59,16 @@ class Piece:
 
 def prepare(piece: Piece, options: TextOptions) -> tuple[bytes, int]:
     """One sentence per line, words between white space; and how many characters had to be replaced."""
-    data = _json_text(piece, options.text_field) if piece.json_lines else piece.data
-    replaced = 0
+    data, replaced = piece.data, 0
     try:
         text = data.decode()
     except UnicodeDecodeError:
-        text = data.decode("utf-8", "replace")
-        replaced = text.count(REPLACEMENT) - data.count(REPLACEMENT.encode())
+        text, replaced = _repaired(data)
         data = text.encode()
+    if piece.json_lines:
+        data = _json_text(text, piece, options.text_field or DEFAULT_FIELD)
+        text, lone_surrogates = _repaired(data)  # legal in JSON, not in UTF-8
+        data, replaced = text.encode(), replaced + lone_surrogates
     if options.tokenize:  # before lower case, which hides where sentences begin
         text = running_text(text)
     if options.lowercase:
@@ -61,24 +78,29 @@ def prepare(piece: Piece, options: TextOptions) -> tuple[bytes, int]:
     return (data + b"\n" if piece.last else data), replaced  # a sentence never runs on into the next file
 
 
+def _repaired(data: bytes) -> tuple[str, int]:
+    text = data.decode("utf-8", "replace")
+    return text, text.count(REPLACEMENT) - data.count(REPLACEMENT.encode())
+
+
 def running_text(text: str) -> str:
     """Sentences of words, one per line.
 
     >>> running_text("Mr Smith doesn't care, e.g. about this.  Do you?\\nYes").split("\\n")
     ["Mr Smith doesn't care e g about this", 'Do you', 'Yes ']
     """
-    tokens = RUNNING_TEXT.findall(text)
-    return " ".join(token or "\n" for token in tokens).replace(" \n ", "\n").lstrip() + " "
+    tokens = _running_text_pattern().findall(text)
+    return " ".join(token or "\n" for token in tokens).replace(" \n ", "\n") + " "
 
 
-def _json_text(piece: Piece, field: str) -> bytes:
+def _json_text(text: str, piece: Piece, field: str) -> bytes:
     texts = []
-    for number, line in enumerate(piece.data.split(b"\n"), piece.first_line):
+    for number, line in enumerate(text.split("\n"), piece.first_line):
         if not line.strip():
             continue
         try:
             record = json.loads(line)
-        except ValueError as error:  # UnicodeDecodeError included
+        except ValueError as error:
             raise CorpusError(f"{piece.origin} line {number} is not valid JSON ({error})") from None
         if not isinstance(record, dict) or field not in record:
             known = ", ".join(list(record)[:8]) if isinstance(record, dict) else type(record).__name__
@@ -89,5 +111,4 @@ def _json_text(piece: Piece, field: str) -> bytes:
             if not isinstance(record[field], str):
                 raise CorpusError(f"{piece.origin} line {number}: field {field!r} is not text")
             texts.append(record[field])
-    # Lone surrogates are legal in JSON, not in UTF-8: let the repair above count and replace them.
-    return ("\n\n".join(texts) + "\n\n").encode("utf-8", "surrogatepass")
+    return DOCUMENT_END.join([*(document.encode("utf-8", "surrogatepass") for document in texts), b""])

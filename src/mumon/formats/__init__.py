@@ -120,7 +120,7 @@ def format_for(path: str | os.PathLike[str], format: str | None = None) -> Forma
 
 def check_target(path: str | os.PathLike[str], format: str | None = None, *, a_file: bool = False) -> None:
     """Refuse a place that cannot be written to before hours of work go into what should be written there."""
-    from mumon.formats.atomic import check_directory_target, check_file_target
+    from mumon.atomic import check_directory_target, check_file_target
 
     if a_file or format_for(path, format).name != "mumon":
         check_file_target(path)

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 from mumon import __version__
+from mumon.atomic import CONFIG_NAME, FORMAT_MARKER, atomic_directory
 from mumon.errors import FormatError, OptionError
-from mumon.formats.atomic import CONFIG_NAME, FORMAT_MARKER, atomic_directory
 from mumon.formats.base import Counts, Floats, LoadedVectors, check_writable, first_non_finite_row
 from mumon.formats.tokenizer import tokenizer, unknown_token
 

@@ -5,6 +5,7 @@ Lines are read from the right, because words may contain spaces: the last D fiel
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -13,13 +14,15 @@ from typing import IO
 
 import numpy as np
 
+from mumon.atomic import atomic_file
 from mumon.errors import FormatError
-from mumon.formats.atomic import atomic_file
 from mumon.formats.base import Counts, Floats, LoadedVectors, open_stream
 
 BLOCK_BYTES = 1 << 22
 SAMPLE_ROWS = 100  # rows that vote on D
 FIRST_NUMBERS = 1 << 20  # room made before the number of rows is known
+
+log = logging.getLogger(__name__)
 
 Block = tuple[int, list[bytes]]  # the byte offset of its first line, and whole lines without their newline
 
@@ -45,13 +48,16 @@ class Rows:
         self.matrix.resize((len(self.words), self.dim), refcheck=False)
         words = [word.decode("utf-8", "replace") for word in self.words]
         if len(set(words)) != len(words):
-            seen: dict[str, int] = {}
-            for row, word in enumerate(words, 1):
-                if seen.setdefault(word, row) != row:
-                    raise FormatError(
-                        f"{self.path}: row {row} repeats the word {word!r} of row {seen[word]}; remove one of the two"
-                    )
+            return self._without_repeats(words)
         return LoadedVectors(words, self.matrix)
+
+    def _without_repeats(self, words: list[str]) -> LoadedVectors:
+        """Published files do repeat words, and bytes that are not UTF-8 can make two alike: the first one counts."""
+        first = {word: row for row, word in reversed(list(enumerate(words)))}
+        kept = sorted(first.values())
+        again = next(word for row, word in enumerate(words) if first[word] != row)
+        log.warning("%s: left out %d rows that repeat a word, like %r", self.path, len(words) - len(kept), again)
+        return LoadedVectors([words[row] for row in kept], self.matrix[kept])
 
 
 def read(path: Path, limit: int | None = None) -> LoadedVectors:

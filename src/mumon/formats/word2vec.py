@@ -11,8 +11,8 @@ from typing import IO
 
 import numpy as np
 
+from mumon.atomic import atomic_file
 from mumon.errors import FormatError
-from mumon.formats.atomic import atomic_file
 from mumon.formats.base import HEADER, MAX_HEADER_BYTES, Counts, Floats, LoadedVectors, is_compressed, open_stream
 from mumon.formats.glove import Rows, line_blocks, read_rows, trailing_numbers, write_rows
 

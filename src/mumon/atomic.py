@@ -89,6 +89,8 @@ def check_file_target(path: str | os.PathLike[str]) -> Path:
     target = _resolve(path)
     if target.is_dir():
         raise OptionError(f"{target} is a directory and a file was to be written there; choose another name")
+    if target.exists() and not target.is_file():
+        raise OptionError(f"{target} is a device or pipe, which a file cannot replace; choose another name")
     return target
 
 
