@@ -55,7 +55,8 @@ class Word2Vec:
         "correct" is the gradient of CBOW's loss; "faulty" is what word2vec.c, gensim and fastText do instead.
     exact
         True takes one SGD step per window with fresh noise words, as the paper does. False (the default) shares
-        `shared_negatives` noise words among `batch` windows: the same gradient in expectation, less noise, more speed.
+        `shared_negatives` noise words among `batch` windows: the same gradient in expectation, with less noise, at a
+        cost per word that does not grow with the window.
     unk
         A word that stands for all words outside the vocabulary; by default they are passed over.
     vocab
