@@ -341,6 +341,13 @@ def test_a_schedule_of_its_own_is_gone_on_with(planted):
     assert [epoch.alpha for epoch in model.history[1:]] == pytest.approx([0.15, 0.1])
 
 
+def test_the_first_train_after_build_vocab_does_the_epochs_of_the_model(planted):
+    model = small(None, epochs=1, total_epochs=3)
+    model.build_vocab(planted[:50])
+    assert len(model.train(planted[:50])) == 1
+    assert len(model.train(planted[:50])) == 2
+
+
 def test_a_list_that_grew_after_build_vocab_is_read_again():
     sentences = [["a", "b"]] * 10
     model = small(None, epochs=1)

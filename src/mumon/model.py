@@ -155,7 +155,7 @@ class Word2Vec:
                 corpus = self._read(sentences, corpus_file, reporter)
             if self.vocabulary is None:
                 self.build_vocab(corpus)
-            self.train(corpus, epochs=self.epochs)
+            self.train(corpus)
 
     @property
     def wv(self) -> WordVectors:
@@ -192,8 +192,9 @@ class Word2Vec:
             trim_rule=self.trim_rule,
             unk=self.unk,
         )
-        union = old is not None and merge_vocab == "union"
-        self._set_vocabulary(old.with_words(new.words, new.unk).counted_on(corpus) if union and old else new)
+        if old is not None and merge_vocab == "union":
+            new = old.with_words(new.words, new.unk).counted_on(corpus)
+        self._set_vocabulary(new)
 
     def train(
         self,
@@ -241,8 +242,9 @@ class Word2Vec:
                 self.min_alpha if end_alpha is None else end_alpha,
                 (epochs or self.epochs) if total_epochs is None else total_epochs,
             )
-            epochs = epochs or min(self.epochs, self._schedule.total)
-        epochs = epochs or self._schedule.left
+        if epochs is None:
+            left, begun = self._schedule.left, self._schedule.done > 0
+            epochs = left if begun else min(self.epochs, left)
         self._check_left(epochs)
         return epochs
 
