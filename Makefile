@@ -8,6 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 demo: $(VENV)/installed
 	@$(BIN)/mumon demo
+	@echo "(. $(BIN)/activate puts the command mumon on your path.)"
 
 test: lint types unit
 

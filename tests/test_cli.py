@@ -170,6 +170,21 @@ def test_log_json_is_json_on_every_line(run, corpus):
     assert [event["stage"] for event in events if event["event"] == "finish"] == ["reading", "training"]
 
 
+def test_earlier_results_may_be_replaced(run, corpus):
+    for _ in range(2):
+        assert run("train", corpus, "-o", "v.txt", "--save-vocab", "words.txt", *TRAIN, "--epochs", 1, "-q")[0] == 0
+        assert run("train", corpus, "-o", "m", "--vector-size", 8, "--alpha", 0.05, "--workers", 1, "-q")[0] == 0
+        assert run("vocab", corpus, "-o", "words.txt", "-q")[0] == 0
+
+
+def test_help_tells_the_defaults(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    code, out, _ = run("train", "--help")
+    assert code == 0
+    for default in ("(default: 100)", "(default: 0.075 correct CBOW, else 0.025)", "(default: union)", "(default: 5)"):
+        assert default in out
+
+
 def test_quiet_says_nothing(run, corpus):
     assert run("train", corpus, "-o", "m", *TRAIN, "--epochs", 1, "--quiet") == (0, "", "")
 
@@ -192,6 +207,10 @@ MISTAKES = {
     "conversion onto itself": (["convert", "v.txt", "v.txt"], 1, "would be overwritten"),
     "empty path": (["train", "", "-o", "m"], 1, "is empty"),
     "too many dimensions": (["train", "corpus.txt", "-o", "m", "--dim", "100000000000"], 1, "not enough memory"),
+    "output is a user's file": (["train", "corpus.txt", "-o", "notes.txt"], 1, "exists and holds no vectors"),
+    "vocabulary is a user's file": (["vocab", "corpus.txt", "-o", "notes.txt"], 1, "exists and is no vocabulary"),
+    "conversion over a user's file": (["convert", "v.txt", "notes.txt"], 1, "exists and holds no vectors"),
+    "a model as corpus": (["train", "full", "-o", "m"], 1, "is a model, not text"),
     "output is a user's folder": (["train", "corpus.txt", "-o", "full"], 1, "not a mumon model"),
     "merge without from": (["train", "corpus.txt", "-o", "m", "--merge-vocab", "new"], 1, "--from"),
     "missing model": (["similar", "nowhere", "word"], 1, "nothing at nowhere"),
@@ -210,7 +229,8 @@ def test_a_mistake_is_one_sentence_an_exit_code_and_nothing_left_behind(run, cor
     (tmp_path / "empty.txt").touch()
     (tmp_path / "folder").mkdir()
     (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "precious").write_text("data")
+    (tmp_path / "full" / "model.safetensors").write_text("precious data")
+    (tmp_path / "notes.txt").write_text("precious notes\non two lines\n")
     (tmp_path / "v.txt").write_text("2 3\ncat 1 2 3\ndog 4 5 6\n")
     (tmp_path / "lie.bin").write_bytes(b"900000000 300\ncat " + bytes(40))
     (tmp_path / "cut.bin").write_bytes(b"2 3\ncat " + bytes(12) + b"dog " + bytes(7))

@@ -22,6 +22,7 @@ from mumon.corpus.text import running_text
 from mumon.errors import CorpusError
 
 TEXT = "the cat saw the dog\n\n  der Hund  sah\tdie Katze \nno-newline at the end"
+TEXT_CHARACTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 SENTENCES = [line.split() for line in TEXT.split("\n") if line.strip()]
 
 
@@ -92,7 +93,7 @@ def test_words_are_ranked_by_count_then_bytes_whatever_the_threads(tmp_path):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), max_size=6), max_size=8))
+@given(st.lists(st.lists(st.text(TEXT_CHARACTERS, min_size=1), max_size=6), max_size=8))
 def test_encoding_files_splits_as_python_does_and_loses_nothing(tmp_path_factory, sentences):
     text = "\n".join(" ".join(sentence) for sentence in sentences)
     path = tmp_path_factory.mktemp("text") / "a.txt"
@@ -111,8 +112,8 @@ def test_encoding_token_lists_keeps_any_token_even_with_blanks(sentences):
     assert decoded(corpus_from_sentences(sentences)) == sentences
 
 
-def test_a_one_shot_iterator_and_integer_tokens_are_read(tmp_path):
-    corpus = corpus_from_sentences(iter([(1, 2), np.array([2, 3])]))
+def test_a_one_shot_iterator_of_any_sequences_is_read():
+    corpus = corpus_from_sentences(iter([("1", "2"), np.array(["2", "3"])]))
     assert decoded(corpus) == [["1", "2"], ["2", "3"]]
 
 
@@ -180,6 +181,12 @@ def test_the_encoding_of_a_link_is_not_taken_for_that_of_its_file(tmp_path):
     (tmp_path / "link.jsonl").symlink_to(tmp_path / "real.data")
     assert decoded(read(tmp_path / "link.jsonl", reuse=True)) == [["one", "two"]]
     assert decoded(read(tmp_path / "real.data", reuse=True)) == [['{"text":', '"one', 'two"}']]
+
+
+def test_a_model_given_as_text_is_told_apart(tmp_path):
+    (tmp_path / "model.safetensors").touch()
+    with pytest.raises(CorpusError, match="is a model, not text; to go on training it, name it with --from"):
+        read(tmp_path)
 
 
 def test_model_folders_below_a_folder_are_not_text(tmp_path):
@@ -292,6 +299,9 @@ BAD_CORPORA = {
     "truncated xz": (lambda d: write(d / "a.xz", lzma.compress(b"one two " * 9999)[:-20]), "damaged or cut short"),
     "truncated bz2": (lambda d: write(d / "a.bz2", bz2.compress(b"one two " * 9999)[:-20]), "damaged or cut short"),
     "truncated zst": (lambda d: write(d / "a.zst", zstd(b"one two " * 9999)[:-3]), "cannot be read"),
+    "binary file": (lambda d: write(d / "a.bin", b"word \x00\x01"), "NUL at byte 5"),
+    "json array": (lambda d: write(d / "a.jsonl", b'["one"]'), "line 1 is a JSON list; each must be an object"),
+    "json number": (lambda d: write(d / "a.jsonl", b'{"text": 1}'), "holds a int, not text"),
     "utf-16": (lambda d: write(d / "a.txt", "one two".encode("utf-16")), "iconv"),
     "broken json": (lambda d: write(d / "a.jsonl", b'{"text": "one"}\n{"text": '), "line 2 is not valid JSON"),
     "json without field": (lambda d: write(d / "a.jsonl", b'{"body": "one"}'), "--text-field"),
@@ -319,7 +329,8 @@ def test_a_bad_corpus_is_refused_in_one_sentence_and_leaves_nothing_behind(tmp_p
         ("oops", "is a string, not a list of tokens"),
         ([["fine"], 7], "sentence 1 is not a list"),
         ([["fine", ["nested"]]], "sentence 0 is not a list of words"),
-        ([["fine", 1.5]], "is a float"),
+        ([["fine", 1.5]], "is a float, not a string"),
+        ([["fine", 7]], r"token 7 is a int, not a string; convert it first with str\(\)"),
     ],
 )
 def test_what_is_not_a_token_list_is_refused_in_one_sentence(sentences, message):

@@ -12,6 +12,7 @@ from conftest import planted_accuracy
 
 from mumon import Vocabulary, Word2Vec, WordVectors, training
 from mumon.errors import CorpusError, FormatError, MumonError, OptionError, TrainingError
+from mumon.progress import LineProgress
 
 COMBINATIONS = {
     f"{'sg' if sg else 'cbow'}-{update}-{'mean' if mean else 'sum'}-{'exact' if exact else 'fast'}": {
@@ -346,6 +347,22 @@ def test_the_first_train_after_build_vocab_does_the_epochs_of_the_model(planted)
     model.build_vocab(planted[:50])
     assert len(model.train(planted[:50])) == 1
     assert len(model.train(planted[:50])) == 2
+
+
+def test_gensims_two_step_recipe_runs_unchanged(planted):
+    model = small(None, epochs=2)
+    model.build_vocab(planted[:50])
+    model.train(planted[:50], total_examples=model.corpus_count, epochs=model.epochs)
+    assert (model.corpus_count, model.corpus_total_words, len(model.history)) == (50, 350, 2)
+    model.build_vocab([["a", "new", "word"]], update=True)
+    assert "new" in model.wv and "topic1.1" in model.wv
+    assert repr(model) == f"Word2Vec<vocab={len(model.wv)}, vector_size=24, alpha=0.075>"
+
+
+def test_running_text_without_full_stops_is_remarked_on(tmp_path, capsys):
+    (tmp_path / "a.txt").write_text("no full stop in these lines\n" * 500)
+    small(str(tmp_path / "a.txt"), tokenize=True, epochs=1, progress=LineProgress(sys.stdout))
+    assert "sentences have 3,000 words on average" in capsys.readouterr().out
 
 
 def test_a_list_that_grew_after_build_vocab_is_read_again():

@@ -215,6 +215,10 @@ def test_a_padded_matrix_is_shared_not_copied():
     assert_same_ranking(wv.most_similar("a", "b"), compact.most_similar("a", "b"))
 
 
+def test_iterating_gives_the_words():
+    assert list(WordVectors(["a", "b"], np.eye(2, dtype=np.float32))) == ["a", "b"]
+
+
 def test_norms_follow_the_vectors_only_when_told():
     vectors = np.ones((2, 4), np.float32)
     wv = WordVectors(["a", "b"], vectors)

@@ -20,6 +20,7 @@ from mumon.training import Epoch, Trainer
 from mumon.vectors import WordVectors
 from mumon.vocab import Counts, TrimRule, Vocabulary
 
+LONG_SENTENCES = 200  # more words than that on average are a sign that running text has no full stops
 MODEL_OPTIONS = ("alpha", "min_alpha", "epochs", "min_count", "max_final_vocab", "unk")
 # What a saved model tells the constructor.
 SAVED_OPTIONS = (
@@ -144,6 +145,7 @@ class Word2Vec:
         self._schedule = Schedule(alpha, min_alpha, self.epochs if total_epochs is None else total_epochs)
         self.alpha, self.min_alpha = self._schedule.alpha, self._schedule.min_alpha
         self._check_left(self.epochs)
+        self.corpus_count = self.corpus_total_words = 0
         self._progress = progress
         self._kept: tuple[Any, EncodedCorpus] | None = None
         self.vocabulary: Vocabulary | None = None
@@ -156,6 +158,10 @@ class Word2Vec:
             if self.vocabulary is None:
                 self.build_vocab(corpus)
             self.train(corpus)
+
+    def __repr__(self) -> str:
+        words = 0 if self.vocabulary is None else len(self.vocabulary)
+        return f"Word2Vec<vocab={words}, vector_size={self.vector_size}, alpha={self.alpha}>"
 
     @property
     def wv(self) -> WordVectors:
@@ -170,17 +176,25 @@ class Word2Vec:
         return self._target[:, : self.vector_size]
 
     def build_vocab(
-        self, sentences: Sentences | None = None, corpus_file: Files | None = None, *, merge_vocab: Merge | None = None
+        self,
+        sentences: Sentences | None = None,
+        corpus_file: Files | None = None,
+        update: bool = False,
+        *,
+        merge_vocab: Merge | None = None,
     ) -> None:
         """Read a corpus and choose the vocabulary.
 
         A model that has one keeps the rows of words in both. `merge_vocab` says whose words it then has: the "old"
-        ones, the "new" ones (the default), or the "union". "old" and "union" add the new counts to the old.
+        ones, the "new" ones (the default), or the "union", for which gensim says `update=True`. "old" and "union" add
+        the new counts to the old.
         """
+        merge_vocab = "union" if update and merge_vocab is None else merge_vocab
         if merge_vocab not in (None, "old", "new", "union"):
             raise OptionError(f"merge_vocab is {merge_vocab!r}; it must be old, new or union")
         with chosen_progress(self._progress) as progress:
             corpus = self._read(sentences, corpus_file, progress)
+        self.corpus_count, self.corpus_total_words = corpus.sentences, corpus.tokens
         old = self.vocabulary
         if old is not None and merge_vocab == "old":
             self._set_vocabulary(old.counted_on(corpus))
@@ -201,6 +215,8 @@ class Word2Vec:
         sentences: Sentences | None = None,
         corpus_file: Files | None = None,
         *,
+        total_examples: int | None = None,
+        total_words: int | None = None,
         epochs: int | None = None,
         total_epochs: int | None = None,
         start_alpha: float | None = None,
@@ -211,7 +227,8 @@ class Word2Vec:
 
         The rate goes on along a schedule that is not finished (see `total_epochs` of the class), by default to its end;
         otherwise, or when a rate or `total_epochs` is given, it starts a new one. New words are passed over unless
-        `merge_vocab` is "new" or "union".
+        `merge_vocab` is "new" or "union". `total_examples` and `total_words` are gensim's way of knowing how far along
+        it is; mumon counts for itself.
         """
         epochs = self._plan(epochs, total_epochs, start_alpha, end_alpha)
         with chosen_progress(self._progress) as progress:
@@ -342,6 +359,11 @@ class Word2Vec:
             progress.note(f"{corpus.tokens:,} tokens in {corpus.sentences:,} sentences, encoded by an earlier run")
         if corpus.replaced:
             progress.note(f"{corpus.replaced:,} characters were not valid UTF-8 and became U+FFFD")
+        if self.text.tokenize and corpus.tokens > LONG_SENTENCES * corpus.sentences:
+            progress.note(
+                f"sentences have {corpus.tokens // corpus.sentences:,} words on average; if each line of the text is a "
+                "sentence, leave out tokenize"
+            )
         if isinstance(given, Iterator) or (files is not None and STDIN in files):
             self._kept = (given, corpus)
         return corpus

@@ -96,7 +96,8 @@ class Trainer:
                     raise TrainingError(_divergence("weights", first_epoch + epochs, schedule.alpha))
         seconds = sum(epoch.seconds for epoch in history)
         self.progress.finish(
-            f"trained {epochs} epochs in {seconds:.1f} s, loss {history[-1].loss:.4f}", loss=history[-1].loss
+            f"trained {epochs} epoch{'s' * (epochs > 1)} in {seconds:.1f} s, loss {history[-1].loss:.4f}",
+            loss=history[-1].loss,
         )
         return history
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import logging
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias, overload
 
 import numpy as np
@@ -60,6 +60,9 @@ class WordVectors:
 
     def __len__(self) -> int:
         return len(self.index_to_key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.index_to_key)
 
     def __contains__(self, key: object) -> bool:
         return self.has_index_for(key)
@@ -316,7 +319,9 @@ class WordVectors:
         if not used:
             raise OptionError(f"0 of the {len(words)} words are among the {len(self)} of the vocabulary; give others")
         if len(used) < len(words):
-            log.warning("ignored %d words that are not in the vocabulary", len(words) - len(used))
+            log.warning(
+                "ignored words that are not in the vocabulary: %s", [word for word in words if word not in self]
+            )
         vectors = np.array([self.get_vector(word, norm=True) for word in used])
         scores = vectors @ self.get_mean_vector(vectors, post_normalize=True)
         return min(zip(scores.tolist(), used, strict=True))[1]

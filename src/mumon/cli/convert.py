@@ -31,8 +31,8 @@ def convert(
     from mumon.formats import check_target, detect, format_for, read_vectors, write_vectors
     from mumon.formats.directory import load_model, save_model
 
-    check_target(target, format=to_format)
     spare_inputs([source], target)
+    check_target(target, to_format)
     if limit is None and detect(source).name == format_for(target, to_format).name == "mumon":
         model = load_model(source)  # whole: with its output vectors, settings and history
         save_model(target, model.words, model.counts, model.vectors, model.output, model.config, model.history)

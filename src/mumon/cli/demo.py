@@ -33,10 +33,13 @@ def demo(
         highlight=False,
     )
     model = Word2Vec(sentences, vector_size=100, min_count=5, epochs=epochs, alpha=0.1, progress=console.is_terminal)
-    first, last = model.history[0], model.history[-1]
-    console.print(f"Loss per word: [bold]{_sparkline([epoch.loss for epoch in model.history])}[/] "
-                  f"{first.loss:.2f} → {last.loss:.2f} in {sum(e.seconds for e in model.history):.1f} s "
-                  f"({last.tokens_per_second:,.0f} words/s)\n", highlight=False)  # fmt: skip
+    losses = [epoch.loss for epoch in model.history]
+    words, seconds = (sum(getattr(epoch, name) for epoch in model.history) for name in ("tokens", "seconds"))
+    console.print(
+        f"Loss per word: [bold]{_sparkline(losses)}[/] {losses[0]:.2f} → {losses[-1]:.2f} "
+        f"in {seconds:.1f} s ({words / seconds:,.0f} words/s)\n",
+        highlight=False,
+    )
     table = Table("word", "nearest neighbours", box=None, header_style="bold", padding=(0, 2))
     for word in WORDS:
         if word in model.wv:

@@ -36,6 +36,10 @@ def info(model: options.Model, json: options.Json = False) -> None:
     if json:
         print(json_.dumps({**about, "training": training, "history": history}, ensure_ascii=False))
         return
+    if "schedule" in training:
+        training["schedule"] = "{alpha:g} to {min_alpha:g} over {total} epochs, {done} done".format(
+            **training["schedule"]
+        )
     _show({**about, **training})
     if history:
         print("\n epoch      loss   last rate   tokens/s")
@@ -46,5 +50,7 @@ def info(model: options.Model, json: options.Json = False) -> None:
 
 def _show(fields: dict[str, Any]) -> None:
     for name, value in fields.items():
+        if value is None:
+            continue
         shown = " ".join(map(str, value)) if isinstance(value, list) else f"{value:,}" if type(value) is int else value
         print(f"{name.replace('_', ' '):>18}  {shown}")

@@ -29,11 +29,11 @@ Tokenize = Annotated[
 Lowercase = Annotated[bool | None, typer.Option("--lowercase", help="Lower-case every word.", show_default=False)]
 TextField = Annotated[
     str | None,
-    typer.Option("--text-field", help="Field of JSON lines or column of Parquet. [default: text]", show_default=False),
+    typer.Option("--text-field", help="Field of JSON lines or column of Parquet (default: text).", show_default=False),
 ]
 MinCount = Annotated[
     int | None,
-    typer.Option("--min-count", min=0, help="Drop words that occur less often. [default: 5]", show_default=False),
+    typer.Option("--min-count", min=0, help="Drop words that occur less often (default: 5).", show_default=False),
 ]
 MaxVocab = Annotated[
     int | None, typer.Option("--max-vocab", min=1, help="Keep only so many frequent words.", show_default=False)
@@ -42,7 +42,8 @@ Unk = Annotated[
     str | None, typer.Option("--unk", help="Train this word in place of all dropped ones.", show_default=False)
 ]
 Threads = Annotated[
-    int | None, typer.Option("--threads", min=1, help="Threads. [default: one per core]", show_default=False)
+    int | None,
+    typer.Option("--threads", "--workers", min=1, help="Threads (default: one per core).", show_default=False),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 
@@ -68,6 +69,20 @@ def spare_inputs(inputs: list[str], output: str) -> None:
         target.is_file() and any(target.samefile(name) for name in find_files(inputs) if name != STDIN)
     ):
         raise OptionError(f"{output} is read or written already and would be overwritten; choose another name")
+
+
+def check_vocabulary_target(path: str) -> None:
+    """Refuse a place for `word count` lines if they cannot be written there, or if anything else is there already."""
+    from mumon.atomic import check_file_target
+    from mumon.errors import FormatError, OptionError
+    from mumon.vocab import Vocabulary
+
+    target = check_file_target(path)
+    if target.exists() and target.stat().st_size:
+        try:
+            Vocabulary.load(target)
+        except FormatError:
+            raise OptionError(f"{path} exists and is no vocabulary; choose another name or remove it") from None
 
 
 def show_ranking(pairs: list[tuple[str, float]], as_json: bool, about: dict[str, Any]) -> None:

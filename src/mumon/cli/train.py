@@ -37,8 +37,8 @@ class MergeVocab(str, Enum):
     union = "union"
 
 
-def _option(flag: str, help_: str, **more: Any) -> Any:
-    return typer.Option(flag, help=help_, show_default=False, **more)
+def _option(flags: str, help_: str, **more: Any) -> Any:
+    return typer.Option(*flags.split(), help=help_, show_default=False, **more)
 
 
 def train(
@@ -46,32 +46,34 @@ def train(
     output: Annotated[
         str, typer.Option("-o", "--output", help="The model folder to write, or vectors only: .bin .txt .glove")
     ],
-    objective: Annotated[Objective | None, _option("--objective", "CBOW or skip-gram. [default: cbow]")] = None,
+    objective: Annotated[Objective | None, _option("--objective", "CBOW or skip-gram (default: cbow).")] = None,
     update: Annotated[
-        Update | None, _option("--update", "CBOW's true gradient, or word2vec.c's update. [default: correct]")
+        Update | None, _option("--update", "CBOW's true gradient, or word2vec.c's update (default: correct).")
     ] = None,
     exact: Annotated[
         bool | None, _option("--exact", "One step per window with fresh noise words, as in the paper.")
     ] = None,
     cbow_sum: Annotated[bool | None, _option("--cbow-sum", "Sum the context vectors instead of averaging.")] = None,
-    dim: Annotated[int | None, _option("--dim", "Dimensions of the vectors. [default: 100]", min=1)] = None,
-    window: Annotated[int | None, _option("--window", "Words to each side. [default: 5]", min=1)] = None,
-    fixed_window: Annotated[bool | None, _option("--fixed-window", "Always the full window.")] = None,
-    negative: Annotated[int | None, _option("--negative", "Noise words per target. [default: 5]", min=1)] = None,
-    shared_negatives: Annotated[
-        int | None, _option("--shared-negatives", "Noise words shared by a batch. [default: 32]", min=1)
+    dim: Annotated[
+        int | None, _option("--dim --vector-size", "Dimensions of the vectors (default: 100).", min=1)
     ] = None,
-    batch: Annotated[int | None, _option("--batch", "Targets that share noise words. [default: 32]", min=1)] = None,
-    ns_exponent: Annotated[float | None, _option("--ns-exponent", "Noise ∝ count^this. [default: 0.75]")] = None,
-    epochs: Annotated[int | None, _option("--epochs", "Passes over the corpus. [default: 5]", min=1)] = None,
+    window: Annotated[int | None, _option("--window", "Words to each side (default: 5).", min=1)] = None,
+    fixed_window: Annotated[bool | None, _option("--fixed-window", "Always the full window.")] = None,
+    negative: Annotated[int | None, _option("--negative", "Noise words per target (default: 5).", min=1)] = None,
+    shared_negatives: Annotated[
+        int | None, _option("--shared-negatives", "Noise words shared by a batch (default: 32).", min=1)
+    ] = None,
+    batch: Annotated[int | None, _option("--batch", "Targets that share noise words (default: 32).", min=1)] = None,
+    ns_exponent: Annotated[float | None, _option("--ns-exponent", "Noise ∝ count^this (default: 0.75).")] = None,
+    epochs: Annotated[int | None, _option("--epochs", "Passes over the corpus (default: 5).", min=1)] = None,
     total_epochs: Annotated[
         int | None, _option("--total-epochs", "Length of the rate schedule, to go on along it later.", min=1)
     ] = None,
     lr: Annotated[
-        float | None, _option("--lr", "First learning rate. [default: 0.075 correct CBOW, else 0.025]")
+        float | None, _option("--lr --alpha", "First learning rate (default: 0.075 correct CBOW, else 0.025).")
     ] = None,
-    min_lr: Annotated[float | None, _option("--min-lr", "Last learning rate. [default: 0.0001]")] = None,
-    sample: Annotated[float | None, _option("--sample", "Subsampling threshold, 0 for none. [default: 0.001]")] = None,
+    min_lr: Annotated[float | None, _option("--min-lr --min-alpha", "Last learning rate (default: 0.0001).")] = None,
+    sample: Annotated[float | None, _option("--sample", "Subsampling threshold, 0 for none (default: 0.001).")] = None,
     min_count: options.MinCount = None,
     max_vocab: options.MaxVocab = None,
     unk: options.Unk = None,
@@ -79,13 +81,13 @@ def train(
     save_vocab: Annotated[str | None, _option("--save-vocab", "Also write the vocabulary here.")] = None,
     from_: Annotated[str | None, _option("--from", "Go on from this model or start from these vectors.")] = None,
     merge_vocab: Annotated[
-        MergeVocab | None, _option("--merge-vocab", "With --from: whose words to keep. [default: union]")
+        MergeVocab | None, _option("--merge-vocab", "With --from: whose words to keep (default: union).")
     ] = None,
     tokenize: options.Tokenize = None,
     lowercase: options.Lowercase = None,
     text_field: options.TextField = None,
     shuffle: Annotated[bool | None, _option("--shuffle", "Another sentence order each epoch.")] = None,
-    seed: Annotated[int | None, _option("--seed", "Seed of all random draws. [default: 1]", min=0)] = None,
+    seed: Annotated[int | None, _option("--seed", "Seed of all random draws (default: 1).", min=0)] = None,
     threads: options.Threads = None,
     quiet: options.Quiet = False,
     log_json: Annotated[
@@ -99,11 +101,11 @@ def train(
     from mumon.errors import OptionError
     from mumon.formats import check_target
 
-    check_target(output)
     options.spare_inputs(corpus, output)
+    check_target(output)
     if save_vocab is not None:
-        check_target(save_vocab, a_file=True)
         options.spare_inputs([*corpus, output], save_vocab)
+        options.check_vocabulary_target(save_vocab)
     if from_ is None and merge_vocab is not None:
         raise OptionError("--merge-vocab says what to do with the words of another model; name that with --from")
     if from_ is not None and (dim is not None or vocab is not None):

@@ -28,13 +28,12 @@ def vocab(
     Example: mumon vocab corpus.txt --min-count 10 -o words.txt
     """
     from mumon.corpus import TextOptions, corpus_from_files
-    from mumon.formats import check_target
     from mumon.model import available_cores
     from mumon.vocab import Vocabulary
 
     if output is not None:
-        check_target(output, a_file=True)
         options.spare_inputs(corpus, output)
+        options.check_vocabulary_target(output)
     text = TextOptions(bool(tokenize), bool(lowercase), text_field)
     with options.reporter(quiet or output is None) as progress:
         encoded = corpus_from_files(corpus, text, workers=threads or available_cores(), progress=progress)

@@ -206,7 +206,7 @@ def encode_sequences(sentences: Iterable[Iterable[Any]], folder: Path, progress:
                 held.append(table.encode(sentence))
             except TypeError as error:
                 raise CorpusError(
-                    f"sentence {number} is not a list of words ({error}); give a list of strings or integers for each"
+                    f"sentence {number} is not a list of words ({error}); give a list of strings for each"
                 ) from None
             size += len(held[-1])
             ends.append(size)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from mumon import paths
 from mumon.corpus.encode import CorpusWriter, encode_files, encode_sequences
-from mumon.corpus.sources import find_files, is_json_lines
+from mumon.corpus.sources import find_files, is_json_lines, spoken_name
 from mumon.corpus.text import TextOptions
 from mumon.errors import CorpusError
 from mumon.progress import Progress
@@ -81,7 +81,7 @@ def corpus_from_files(
     def encode(folder: Path) -> tuple[CorpusWriter, int]:
         return encode_files(names, options, folder, workers, progress or Progress())
 
-    about = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
+    about = ", ".join(map(spoken_name, names[:3])) + (" …" if len(names) > 3 else "")
     if not reuse or not all(Path(name).is_file() for name in names):  # "-" and pipes have no identity to remember
         return _temporary(encode, about)
     stamps = [_stamp(name) for name in names]
@@ -157,7 +157,7 @@ def _write_info(
     folder: Path, writer: CorpusWriter, replaced: int, about: str, stamps: list[tuple[str, int, int]]
 ) -> None:
     if not writer.tokens:
-        raise CorpusError(f"{about} holds 0 words; give text with one sentence per line, or --tokenize running text")
+        raise CorpusError(f"{about} holds 0 words; give it text with one sentence per line")
     info = {"tokens": writer.tokens, "sentences": writer.sentences, "replaced": replaced, "inputs": stamps}
     (folder / INFO).write_text(json.dumps(info))
 

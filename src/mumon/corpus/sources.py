@@ -17,6 +17,7 @@ from mumon.errors import CorpusError
 STDIN = "-"
 PIECE_BYTES = 1 << 20
 PARQUET_ROWS = 256
+SNIFF_BYTES = 8192  # a NUL among the first bytes gives a binary file away
 JSON_LINES = {".jsonl", ".ndjson", ".json"}
 
 
@@ -42,6 +43,8 @@ def find_files(inputs: Sequence[str | os.PathLike[str]]) -> list[str]:
 
 def _find(name: str) -> list[str]:
     path = Path(name)
+    if (path / "model.safetensors").exists():
+        raise CorpusError(f"{name} is a model, not text; to go on training it, name it with --from")
     if path.is_dir():
         below = sorted(_walk(path))
         if not below:
@@ -83,9 +86,14 @@ def is_json_lines(name: str, options: TextOptions) -> bool:
     return options.text_field is not None or bool(JSON_LINES & suffixes)
 
 
+def spoken_name(name: str) -> str:
+    """What to call an input in a sentence."""
+    return "standard input" if name == STDIN else name
+
+
 def read_pieces(name: str, options: TextOptions, advance: Callable[[int], None]) -> Iterator[Piece]:
     """The content of one file (or of standard input for "-"), a piece at a time; `advance` hears of bytes read."""
-    origin = "standard input" if name == STDIN else name
+    origin = spoken_name(name)
     try:
         with _open_raw(name) as raw:
             head = raw.peek(8)[:8]
@@ -118,6 +126,8 @@ def _cut(
     first = True
     while block := stream.read(PIECE_BYTES):
         if first:
+            if b"\0" in block[:SNIFF_BYTES]:
+                raise CorpusError(f"{origin} has a NUL at byte {block.index(0)}: it is not text; leave it out")
             block, first = block.removeprefix(b"\xef\xbb\xbf"), False
         at = block.rfind(b"\n") + 1
         if not at and not json_lines:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from itertools import count
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -72,7 +71,7 @@ class ByteTable:
 
 
 class TokenTable:
-    """Numbers the tokens of Python sequences: strings, or integers that stand for their decimal digits."""
+    """Numbers the tokens of Python sequences."""
 
     def __init__(self) -> None:
         self._types: defaultdict[Any, int] = defaultdict(count().__next__)
@@ -99,12 +98,8 @@ class TokenTable:
         return self._counts
 
     def _bytes(self, token: Any) -> bytes:
-        if isinstance(token, Integral):
-            token = str(int(token))
-        if not isinstance(token, str):
-            raise CorpusError(
-                f"token {token!r} is a {type(token).__name__}; tokens are strings or integers, so convert it first"
-            )
+        if not isinstance(token, str):  # an integer too: as a key it means a row, as in gensim
+            raise CorpusError(f"token {token!r} is a {type(token).__name__}, not a string; convert it first with str()")
         try:
             return token.encode()
         except UnicodeEncodeError:  # a lone surrogate has no UTF-8

@@ -101,14 +101,20 @@ def _json_text(text: str, piece: Piece, field: str) -> bytes:
         try:
             record = json.loads(line)
         except ValueError as error:
-            raise CorpusError(f"{piece.origin} line {number} is not valid JSON ({error})") from None
-        if not isinstance(record, dict) or field not in record:
-            known = ", ".join(list(record)[:8]) if isinstance(record, dict) else type(record).__name__
+            reason = f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else error
+            raise CorpusError(f"{piece.origin} line {number} is not valid JSON ({reason})") from None
+        if not isinstance(record, dict):
+            raise CorpusError(f"{piece.origin} line {number} is a JSON {type(record).__name__}; each must be an object")
+        if field not in record:
+            known = ", ".join(list(record)[:8])
             raise CorpusError(
                 f"{piece.origin} line {number} has no field {field!r} but {known}; name the field with --text-field"
             )
         if record[field] is not None:
             if not isinstance(record[field], str):
-                raise CorpusError(f"{piece.origin} line {number}: field {field!r} is not text")
+                kind = type(record[field]).__name__
+                raise CorpusError(
+                    f"{piece.origin} line {number}: field {field!r} holds a {kind}, not text; name another"
+                )
             texts.append(record[field])
     return DOCUMENT_END.join([*(document.encode("utf-8", "surrogatepass") for document in texts), b""])

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from mumon.errors import FormatError, OptionError
+from mumon.errors import FormatError, MumonError, OptionError
 from mumon.formats.base import (
     HEADER,
     MAX_HEADER_BYTES,
@@ -118,14 +118,22 @@ def format_for(path: str | os.PathLike[str], format: str | None = None) -> Forma
     return _by_extension(target) if format is None else _named(format)
 
 
-def check_target(path: str | os.PathLike[str], format: str | None = None, *, a_file: bool = False) -> None:
-    """Refuse a place that cannot be written to before hours of work go into what should be written there."""
+def check_target(path: str | os.PathLike[str], format: str | None = None) -> None:
+    """Refuse a place for a model or vectors before hours of work go into them.
+
+    It must be possible to write there, and what is there already may only be an earlier model, or other vectors.
+    """
     from mumon.atomic import check_directory_target, check_file_target
 
-    if a_file or format_for(path, format).name != "mumon":
-        check_file_target(path)
-    else:
+    if format_for(path, format).name == "mumon":
         check_directory_target(path)
+        return
+    target = check_file_target(path)
+    if target.exists() and target.stat().st_size:
+        try:
+            read_vectors(target, limit=1)
+        except MumonError:
+            raise OptionError(f"{path} exists and holds no vectors; choose another name or remove it") from None
 
 
 def detect(path: str | os.PathLike[str]) -> Format:
@@ -176,4 +184,4 @@ def _by_extension(path: Path) -> Format:
         if path.suffix.lower() in entry.extensions:
             return entry
     known = ", ".join(f"{entry.name} ({' '.join(filter(None, entry.extensions))})" for entry in FORMATS.values())
-    raise OptionError(f"the extension {path.suffix!r} names no format; pass format= or use one of {known}")
+    raise OptionError(f"the extension {path.suffix!r} names no format; name one, or use one of {known}")

@@ -118,6 +118,8 @@ def is_trainable(path: str | os.PathLike[str]) -> bool:
 
 
 def _read_config(directory: Path) -> dict[str, Any]:
+    if directory.is_file():
+        raise FormatError(f"{directory} is a file, not a model directory; read it with WordVectors or from_vectors")
     if not directory.is_dir():
         raise FormatError(f"there is no model directory at {directory}; check the name")
     config = _read_json(directory / CONFIG_NAME)

@@ -183,6 +183,9 @@ def write_rows(file: IO[bytes], words: Sequence[str], vectors: Floats) -> None:
     for row, word in enumerate(words):
         if "\n" in word or "\r" in word:
             raise FormatError(f"{word!r} (word {row + 1}) holds a line break, which no text format can; save as mumon")
+    spaced = [word for word in words if " " in word]
+    if spaced:
+        log.warning("%d words contain spaces, like %r, which not every program can read back", len(spaced), spaced[0])
     template = "%s" + " %.9g" * vectors.shape[1] + "\n"
     for start in range(0, len(words), 1024):
         block = vectors[start : start + 1024].tolist()
