@@ -98,9 +98,10 @@ def main() -> None:
         seconds = time.perf_counter() - started
         results[name] = {"seconds": round(seconds, 1), **quality(WordVectors.load(work / "out.bin"), data)}
         print(name, {key: round(value, 1) for key, value in results[name].items()}, flush=True)
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     about = {"sentences": options.sentences, "dim": options.dim, "epochs": EPOCHS, "min_count": MIN_COUNT,
              "threads": THREADS, "machine": platform.machine(), "cores": os.cpu_count(),
-             "python": platform.python_version(), "date": time.strftime("%Y-%m-%d")}  # fmt: skip
+             "python": platform.python_version(), "date": time.strftime("%Y-%m-%d"), "commit": commit}  # fmt: skip
     record = {"about": about, "results": {n: {k: round(v, 2) for k, v in r.items()} for n, r in results.items()}}
     target = Path(__file__).parent / "results" / "core.json"
     target.write_text(json.dumps(record, indent=2) + "\n")

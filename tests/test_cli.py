@@ -129,6 +129,17 @@ def test_going_on_takes_the_options_that_are_given(run, corpus):
     assert "<u>" in model.wv and model.history[1].alpha == pytest.approx((0.025 + 0.0001) / 2)
 
 
+def test_info_shows_what_it_can_of_odd_settings_and_names_a_damaged_history(run, corpus, tmp_path):
+    assert run("train", corpus, "-o", "m", *TRAIN, "--epochs", 1, "-q")[0] == 0
+    config = json.loads((tmp_path / "m" / "config.json").read_text())
+    config["training"]["schedule"] = [1, 2]
+    (tmp_path / "m" / "config.json").write_text(json.dumps(config))
+    assert "1 2" in run("info", "m")[1]
+    (tmp_path / "m" / "history.json").write_text('{"epochs": [{"epoch": 1}]}')
+    code, _, err = run("info", "m")
+    assert code == 1 and err.startswith("mumon: an epoch of the history is damaged")
+
+
 def test_converting_a_model_to_a_model_keeps_all_of_it(run, corpus):
     assert run("train", corpus, "-o", "m", *TRAIN, "--epochs", 1, "-q")[0] == 0
     assert run("convert", "m", "copy.mumon")[0] == 0

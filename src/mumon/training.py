@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mumon.corpus import EncodedCorpus
-from mumon.errors import CorpusError, TrainingError
+from mumon.errors import CorpusError, FormatError, TrainingError
 from mumon.matrices import Matrix
 from mumon.progress import Progress
 from mumon.sampling import NOISE, ORDER, SAMPLE, alias_table, keep_chances, noise_distribution, stream_seed
@@ -44,7 +44,18 @@ class Epoch:
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Epoch:
         """The reverse of `to_json`."""
-        return cls(**{**record, "loss": math.nan if record["loss"] is None else float(record["loss"])})
+        loss = math.nan if record.get("loss") is None else record["loss"]
+        try:
+            return cls(
+                int(record["epoch"]),
+                float(loss),
+                float(record["alpha"]),
+                int(record["tokens"]),
+                int(record["trained_tokens"]),
+                float(record["seconds"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise FormatError(f"an epoch of the history is damaged ({error}); save the model again") from None
 
     @property
     def tokens_per_second(self) -> float:

@@ -16,6 +16,7 @@ def info(model: options.Model, json: options.Json = False) -> None:
     """
     from mumon.formats import detect
     from mumon.formats.directory import load_model
+    from mumon.training import Epoch
     from mumon.vectors import WordVectors
 
     about: dict[str, Any] = {"path": model, "format": detect(model).name}
@@ -36,16 +37,13 @@ def info(model: options.Model, json: options.Json = False) -> None:
     if json:
         print(json_.dumps({**about, "training": training, "history": history}, ensure_ascii=False))
         return
-    if "schedule" in training:
-        training["schedule"] = "{alpha:g} to {min_alpha:g} over {total} epochs, {done} done".format(
-            **training["schedule"]
-        )
+    if isinstance(plan := training.get("schedule"), dict):
+        training["schedule"] = ", ".join(f"{name} {value}" for name, value in plan.items())
     _show({**about, **training})
     if history:
         print("\n epoch      loss   last rate   tokens/s")
-        for epoch in history:
-            speed = epoch["tokens"] / max(epoch["seconds"], 1e-9)
-            print(f"{epoch['epoch']:6d} {epoch['loss']:9.4f} {epoch['alpha']:11.5f} {speed:10,.0f}")
+        for epoch in map(Epoch.from_json, history):
+            print(f"{epoch.epoch:6d} {epoch.loss:9.4f} {epoch.alpha:11.5f} {epoch.tokens_per_second:10,.0f}")
 
 
 def _show(fields: dict[str, Any]) -> None:
