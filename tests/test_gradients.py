@@ -168,12 +168,12 @@ def test_cbow_exact_applies_the_reference_gradient(variant, window):
 
 
 @pytest.mark.parametrize("window", [1, 3, 40])
-@pytest.mark.parametrize("shared, batch", [(8, 32), (5, 24)])
+@pytest.mark.parametrize("shared, batch", [(8, 32), (5, 24), (6, 150)])
 @pytest.mark.parametrize("variant", CBOW_VARIANTS, ids="-".join)
 def test_cbow_fast_applies_the_reference_gradient(variant, window, shared, batch):
     columns = block(window)
     ids = columns[0]
-    noise = shared_draws(ALIAS, SEED, len(ids), shared, batch, cbow.STRIP)
+    noise = shared_draws(ALIAS, SEED, len(ids), shared, batch, max(cbow.STRIP, batch))
     weights = [K_NOISE / shared] * shared
     division = CBOW_VARIANTS[variant]
     assert_update_is_gradient(

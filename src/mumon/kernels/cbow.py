@@ -103,11 +103,13 @@ def cbow_fast(
     context updates go through a difference array, so the cost of a token does not depend on the window.
     """
     n, D, real, state = ids.shape[0], source.shape[1], source.dtype.type, seed
-    reach = np.int64(0)
+    strip, reach = max(STRIP, batch), np.int64(0)
     for i in range(n):
         reach = max(reach, i - left[i], right[i] - i)
-    prefix = np.empty((STRIP + 2 * reach + 1, D), source.dtype)
-    change = np.empty((STRIP + 2 * reach + 1, D), source.dtype)
+    # Row j of prefix is the sum of the strip's first j source rows; row j of change is what is added to source row j
+    # less what is added to row j - 1.
+    prefix = np.empty((strip + 2 * reach + 1, D), source.dtype)
+    change = np.empty((strip + 2 * reach + 1, D), source.dtype)
     h, dh = np.empty((batch, D), source.dtype), np.empty((batch, D), source.dtype)
     noise, dnoise = np.empty((shared, D), source.dtype), np.empty((shared, D), source.dtype)
     scores = np.empty((batch, shared), source.dtype)
@@ -115,8 +117,8 @@ def cbow_fast(
     weight = real(negative) / real(shared)
     loss, counted, batches = 0.0, 0, 0
 
-    for start in range(0, n, STRIP):
-        stop = min(start + STRIP, n)
+    for start in range(0, n, strip):
+        stop = min(start + strip, n)
         low, high = np.int64(start), np.int64(stop)
         for i in range(start, stop):
             low, high = min(low, left[i]), max(high, right[i])
@@ -145,6 +147,7 @@ def cbow_fast(
                 for d in range(D):
                     noise[m, d] = target[words[m], d]
 
+            # Noise: scores (rows, shared) become gradients in place, and both sides of the product receive theirs.
             np.dot(h[:rows], noise.T, scores[:rows])
             if batches % LOSS_EVERY == 0:
                 counted += rows
@@ -159,6 +162,7 @@ def cbow_fast(
             np.dot(scores[:rows], noise, dh[:rows])
             np.dot(scores[:rows].T, h[:rows], dnoise)
 
+            # The targets themselves, one row each.
             for r in range(rows):
                 score = dot(h, r, target, ids[first + r])
                 exchange(target, ids[first + r], h, dh, r, alpha * (real(1) - sigmoid(score)))
@@ -166,6 +170,7 @@ def cbow_fast(
                     loss += minus_log_sigmoid(score)
             for m in range(shared):
                 add_row(target, words[m], real(1), dnoise, m)
+            # The gradient reaches every row from the window's left edge to its right edge, but not the target's own.
             for r in range(rows):
                 i = first + r
                 share = real(1) / real(right[i] - left[i] - 1) if divide_out else real(1)
