@@ -57,7 +57,7 @@ class Word2Vec:
     exact
         True takes one SGD step per window with fresh noise words, as the paper does. False (the default) shares
         `shared_negatives` noise words among `batch` windows: the same gradient in expectation, with less noise, at a
-        cost per word that does not grow with the window.
+        cost per word that hardly grows with the window.
     unk
         A word that stands for all words outside the vocabulary; by default they are passed over.
     vocab

@@ -100,7 +100,7 @@ def cbow_fast(
     """SGD on batches of targets that share `shared` noise words, each weighted negative/shared.
 
     The expected gradient is that of `cbow_exact`. Context sums come from prefix sums over a strip of tokens and
-    context updates go through a difference array, so the cost of a token does not depend on the window.
+    context updates go through a difference array, so the cost of a token hardly grows with the window.
     """
     n, D, real, state = ids.shape[0], source.shape[1], source.dtype.type, seed
     strip, reach = max(STRIP, batch), np.int64(0)
