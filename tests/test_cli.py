@@ -181,6 +181,14 @@ def test_log_json_is_json_on_every_line(run, corpus):
     assert [event["stage"] for event in events if event["event"] == "finish"] == ["reading", "training"]
 
 
+def test_log_json_has_null_where_nothing_was_trained(run, tmp_path):
+    (tmp_path / "tiny.txt").write_text("a b\n")
+    options = ["--dim", 4, "--min-count", 1, "--epochs", 1, "--sample", 1e-9, "--log-json"]
+    code, out, _ = run("train", "tiny.txt", "-o", "m", *options)
+    events = [json.loads(line, parse_constant=pytest.fail) for line in out.splitlines()]
+    assert code == 0 and [event["loss"] for event in events if "loss" in event] == [None]
+
+
 def test_earlier_results_may_be_replaced(run, corpus):
     for _ in range(2):
         assert run("train", corpus, "-o", "v.txt", "--save-vocab", "words.txt", *TRAIN, "--epochs", 1, "-q")[0] == 0

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mumon.kernels import cbow, numerics, reference, skipgram
+from mumon.kernels.blocks import sample_block
 from mumon.sampling import alias_table
 
 V, D, K_NOISE = 7, 16, 3
@@ -218,6 +219,43 @@ def test_skipgram_fast_applies_the_reference_gradient(window, shared, batch):
             for i in range(len(ids))
         ),
     )
+
+
+@pytest.mark.parametrize("name", ["cbow exact", "cbow fast", "skipgram exact", "skipgram fast"])
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_sentences_shorter_than_the_window_apply_the_reference_gradient(name, length):
+    """From the corpus on: a sentence of one token has no window and changes nothing."""
+    corpus, offsets = np.arange(length, dtype=np.int32), np.array([0, length])
+    buffers = [np.empty(length, np.int32) for _ in range(3)]
+    keep, lookup = np.full(V, 1 << 32, np.uint64), np.arange(V, dtype=np.int32)
+    n = sample_block(corpus, offsets, 0, 1, lookup, keep, 5, False, False, SEED, *buffers)
+    columns = [buffer[:n] for buffer in buffers]
+    assert n == (0 if length == 1 else length)
+    contexts = [context_of(i, *columns) for i in range(n)]
+    fast, shared = "fast" in name, 4
+    noise = draws(ALIAS, SEED, 100)
+    weights = [K_NOISE / shared] * shared if fast else [1.0] * K_NOISE
+    groups = iter(np.array(noise[: K_NOISE * 30]).reshape(-1, K_NOISE).tolist())
+    source, target = matrices(1)
+    new_source, new_target = source.copy(), target.copy()
+    d_source, d_target = np.zeros_like(source), np.zeros_like(target)
+    sharing = (shared, 8) if fast else ()
+    if name.startswith("cbow"):
+        kernel = cbow.cbow_fast if fast else cbow.cbow_exact
+        kernel(new_source, new_target, *columns, ALIAS, K_NOISE, *sharing, TINY, True, True, SEED)
+        for i in range(n):
+            words = noise[:shared] if fast else next(groups)
+            step = reference.cbow_gradient(source, target, i, contexts[i], words, weights)
+            d_source, d_target = d_source + step[0], d_target + step[1]
+    else:
+        kernel = skipgram.skipgram_fast if fast else skipgram.skipgram_exact
+        kernel(new_source, new_target, *columns, ALIAS, K_NOISE, *sharing, TINY, SEED)
+        for i in range(n):
+            words = [noise[:shared] if fast else next(groups) for _ in contexts[i]]
+            step = reference.skipgram_gradient(source, target, i, contexts[i], words, weights)
+            d_source, d_target = d_source + step[0], d_target + step[1]
+    np.testing.assert_allclose((source - new_source) / TINY, d_source, atol=1e-6)
+    np.testing.assert_allclose((target - new_target) / TINY, d_target, atol=1e-6)
 
 
 def test_cbow_exact_follows_the_reference_step_by_step_at_a_real_rate():

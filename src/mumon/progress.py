@@ -130,7 +130,8 @@ class JsonProgress(LineProgress):
         print(json.dumps({"event": "note", "text": text}), file=self._stream, flush=True)
 
     def _event(self, event: str, **fields: Any) -> None:
-        record = {"event": event, "stage": self._stage, "time": round(time.time(), 3), **fields}
+        known = {name: None if value != value else value for name, value in fields.items()}  # JSON has no nan
+        record = {"event": event, "stage": self._stage, "time": round(time.time(), 3), **known}
         print(json.dumps(record), file=self._stream, flush=True)
 
 
