@@ -23,6 +23,10 @@ class FormatError(MumonError, ValueError):
     """A model, vectors or vocabulary file is not what it claims to be."""
 
 
+class DataError(MumonError, OSError):
+    """A public data set is neither here nor to be had."""
+
+
 class TrainingError(MumonError, ArithmeticError):
     """Training produced values that are not finite."""
 

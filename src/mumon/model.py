@@ -16,6 +16,7 @@ from mumon.errors import FormatError, OptionError
 from mumon.matrices import Matrix, initial_rows, new_matrix
 from mumon.progress import Progress, chosen_progress
 from mumon.settings import Schedule, Settings, whole_number
+from mumon.threads import available_cores
 from mumon.training import Epoch, Trainer
 from mumon.vectors import WordVectors
 from mumon.vocab import Counts, TrimRule, Vocabulary
@@ -396,11 +397,6 @@ class Word2Vec:
                 "the model has no vocabulary yet; give the constructor a corpus or call build_vocab first"
             )
         return self.vocabulary
-
-
-def available_cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _as_files(given: Any, certain: bool) -> list[str | os.PathLike[str]] | None:

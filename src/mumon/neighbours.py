@@ -64,6 +64,17 @@ def scores_of_one(vectors: Floats, norms: Floats, query: Floats, start: int, end
     return joined([scores[0] for _, scores in score_blocks(vectors, norms, query[None], start, end)])
 
 
+def cosines(vectors: Floats, left: NDArray[np.int64], right: NDArray[np.int64]) -> Floats:
+    """The cosine of row left[i] with row right[i], for each i; 0 where one of them is all zeros.
+
+    Computed in float64 and rounded, so that pairs that are equally similar tie.
+    """
+    a, b = vectors[left].astype(np.float64), vectors[right].astype(np.float64)
+    lengths = row_norms(a) * row_norms(b)
+    products = np.einsum("ij,ij->i", a, b)
+    return np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0).astype(np.float32)
+
+
 def row_norms(matrix: NDArray[Any]) -> NDArray[Any]:
     """The Euclidean length of each row."""
     lengths: NDArray[Any] = np.sqrt(np.einsum("ij,ij->i", matrix, matrix))  # no V x D array of squares

@@ -6,7 +6,6 @@ import math
 import threading
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from itertools import count
 from typing import Any
@@ -20,6 +19,7 @@ from mumon.matrices import Matrix
 from mumon.progress import Progress
 from mumon.sampling import NOISE, ORDER, SAMPLE, alias_table, keep_chances, noise_distribution, stream_seed
 from mumon.settings import Schedule, Settings
+from mumon.threads import one_blas_thread
 
 # A block is the unit of work of a thread, of random streams and of the rate: some 10 ms of training, small beside an
 # epoch even for short corpora.
@@ -94,7 +94,7 @@ class Trainer:
         if not is_compiled(self._name):
             self.progress.note("compiling the training kernel, once for this machine …")
         history = []
-        with _one_blas_thread():
+        with one_blas_thread():
             self.progress.start("training", epochs * self.corpus.tokens, "tokens")
             for past in range(epochs):
                 now = replace(schedule, done=schedule.done + past)
@@ -250,14 +250,6 @@ def _kernel(settings: Settings) -> tuple[str, Callable[..., tuple[float, int]]]:
         return function(source, target, ids, left, right, alias, *noise, alpha, *division, seed)  # type: ignore[no-any-return]
 
     return function.__name__, train
-
-
-def _one_blas_thread() -> AbstractContextManager[Any]:
-    """Training threads are enough; a BLAS that starts more makes them wait for each other."""
-    import scipy.linalg.cython_blas  # noqa: F401  loaded now so that the limit applies to it
-    from threadpoolctl import threadpool_limits
-
-    return threadpool_limits(1, user_api="blas")  # type: ignore[no-any-return]
 
 
 def _divergence(what: str, epoch: int, alpha: float) -> str:

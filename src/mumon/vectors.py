@@ -326,6 +326,43 @@ class WordVectors:
         scores = vectors @ self.get_mean_vector(vectors, post_normalize=True)
         return min(zip(scores.tolist(), used, strict=True))[1]
 
+    # ---- evaluation, as gensim does it; `mumon.evaluation` has more
+
+    def evaluate_word_pairs(
+        self,
+        pairs: str | os.PathLike[str],
+        delimiter: str = "\t",
+        encoding: str = "utf8",
+        restrict_vocab: int = 300_000,
+        case_insensitive: bool = True,
+        dummy4unknown: bool = False,
+    ) -> tuple[Any, Any, float]:
+        """How well cosines agree with people's scores in a file of lines `word word score`.
+
+        Returns Pearson's and Spearman's correlation, each with its p-value, and the percentage of pairs with a word
+        that is not among the first `restrict_vocab`; `dummy4unknown` gives those a similarity of 0.
+        """
+        from mumon.evaluation.gensim_style import word_pairs
+
+        return word_pairs(self, pairs, delimiter, encoding, restrict_vocab, case_insensitive, dummy4unknown)
+
+    def evaluate_word_analogies(
+        self,
+        analogies: str | os.PathLike[str],
+        restrict_vocab: int = 300_000,
+        case_insensitive: bool = True,
+        dummy4unknown: bool = False,
+        similarity_function: str = "most_similar",
+    ) -> tuple[float, list[dict[str, Any]]]:
+        """How many analogies of a file (lines of four words, under lines `: section`) are answered right.
+
+        Returns the accuracy and, for each section and for all, the questions that were answered right and wrong. Those
+        with a word that is not among the first `restrict_vocab` are left out, or wrong with `dummy4unknown`.
+        """
+        from mumon.evaluation.gensim_style import word_analogies
+
+        return word_analogies(self, analogies, restrict_vocab, case_insensitive, dummy4unknown, similarity_function)
+
     # ---- disk
 
     def save(self, path: str | os.PathLike[str], format: str | None = None) -> None:

@@ -12,12 +12,12 @@ from typing import Any
 import typer
 
 from mumon import __version__
-from mumon.cli import analogy, convert, demo, info, similar, train, vocab
+from mumon.cli import analogy, convert, data, demo, evaluate, info, similar, train, vocab
 from mumon.errors import MumonError
 
 app = typer.Typer(
     name="mumon",
-    help="Word vectors with the correct CBOW gradient: train, look up, convert.",
+    help="Word vectors with the correct CBOW gradient: train, evaluate, look up, convert.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -53,8 +53,23 @@ def _complaint(sentence: str, code: int) -> typer.Exit:
     return typer.Exit(code)
 
 
-for _command in (demo.demo, train.train, similar.similar, analogy.analogy, convert.convert, vocab.vocab, info.info):
-    app.command(_command.__name__)(_guarded(_command))
+_COMMANDS = {
+    "demo": demo.demo,
+    "train": train.train,
+    "eval": evaluate.evaluate,
+    "similar": similar.similar,
+    "analogy": analogy.analogy,
+    "convert": convert.convert,
+    "vocab": vocab.vocab,
+    "info": info.info,
+}
+for _name, _command in _COMMANDS.items():
+    app.command(_name)(_guarded(_command))
+
+_data = typer.Typer(help=data.HELP, no_args_is_help=True)
+_data.command("list")(_guarded(data.list_))
+_data.command("get")(_guarded(data.get))
+app.add_typer(_data, name="data")
 
 
 def _show_version(wanted: bool) -> None:

@@ -28,7 +28,7 @@ def vocab(
     Example: mumon vocab corpus.txt --min-count 10 -o words.txt
     """
     from mumon.corpus import TextOptions, corpus_from_files
-    from mumon.model import available_cores
+    from mumon.threads import available_cores
     from mumon.vocab import Vocabulary
 
     if output is not None:

@@ -1,0 +1,121 @@
+"""`mumon eval`: how good vectors are."""
+
+from __future__ import annotations
+
+import csv
+import json as json_
+import sys
+from collections.abc import Sequence
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mumon.cli import options, scores
+
+if TYPE_CHECKING:
+    from mumon.evaluation import Report
+    from mumon.vectors import WordVectors
+
+
+class MissingWords(str, Enum):
+    """What becomes of items with words that the model does not have."""
+
+    skip = "skip"
+    zero = "zero"
+
+
+class Analogies(str, Enum):
+    """How analogies are answered."""
+
+    add = "add"
+    mul = "mul"
+
+
+def evaluate(
+    models: Annotated[
+        list[str], typer.Argument(help="Model folders or vectors files, compared side by side.", show_default=False)
+    ],
+    tasks: Annotated[
+        str,
+        typer.Option(
+            "--tasks", help="Names or files, separated by commas; files of `word word score` or of four words."
+        ),
+    ] = "ws353,men,rw,syn,mixed",
+    categories: Annotated[
+        list[str] | None,
+        typer.Option("--categories", help="A file of `word category`: purity of clusters.", show_default=False),
+    ] = None,
+    outliers: Annotated[
+        list[str] | None,
+        typer.Option("--outliers", help="A file or folder of topics, each with its outliers.", show_default=False),
+    ] = None,
+    missing: Annotated[
+        MissingWords, typer.Option("--missing", help="Items with missing words: skip them, or count them as zero.")
+    ] = MissingWords.skip,
+    method: Annotated[Analogies, typer.Option("--method", help="Analogies by 3CosAdd or 3CosMul.")] = Analogies.add,
+    restrict_vocab: Annotated[
+        int, typer.Option("--restrict-vocab", min=0, help="Use only so many frequent words; 0 for all.")
+    ] = 300_000,
+    sections: Annotated[bool, typer.Option("--sections", help="Also show each section of the analogies.")] = False,
+    words: Annotated[
+        str | None, typer.Option("--words", help="Show the neighbours of these words (by commas).", show_default=False)
+    ] = None,
+    resamples: Annotated[int, typer.Option("--resamples", min=0, help="Resamples behind each interval.")] = 1000,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Fixes the dev and test halves.")] = 0,
+    threads: options.Threads = None,
+    json: options.Json = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print every score as comma-separated values.")] = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Score MODELS on word similarity and analogies: the paper's five tasks, or your own.
+
+    Example: mumon eval king.mumon glove.txt
+    """
+    from mumon.evaluation import evaluate as run
+    from mumon.evaluation import load_tasks, read_task
+
+    chosen = load_tasks([name.strip() for name in tasks.split(",") if name.strip()])
+    chosen += [read_task(path, kind="categories") for path in categories or []]
+    chosen += [read_task(path, kind="outliers") for path in outliers or []]
+    report = run(
+        _load(models),
+        chosen,
+        method=method.value,
+        seed=seed,
+        resamples=resamples,
+        restrict_vocab=restrict_vocab,
+        probes=None if words is None else words.split(","),
+        workers=threads,
+        progress=options.reporter(quiet),
+    )
+    if json:
+        settings = {"method": method.value, "seed": seed, "restrict_vocab": restrict_vocab, "resamples": resamples}
+        print(json_.dumps({"settings": settings, **report.to_json()}, ensure_ascii=False))
+    elif csv:
+        write_csv(report)
+    else:
+        scores.show(report, chosen, missing.value, sections)
+
+
+def _load(paths: Sequence[str]) -> dict[str, WordVectors]:
+    """The vectors by a short name: the file's own, or as much of its path as tells it from the others."""
+    from mumon.errors import OptionError
+    from mumon.vectors import WordVectors
+
+    resolved = [Path(path) for path in paths]
+    if len(set(resolved)) < len(resolved):
+        raise OptionError(f"{len(paths)} models were given and some twice; name each once")
+    names = [path.name or str(path) for path in resolved]
+    if len(set(names)) < len(names):
+        names = list(map(str, resolved))
+    return {name: WordVectors.load(path) for name, path in zip(names, resolved, strict=True)}
+
+
+def write_csv(report: Report) -> None:
+    """Every score, one line each, on standard output."""
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    rows = [score.to_json() for score in report.rows()]
+    writer.writerow(rows[0])
+    writer.writerows(["" if value is None else value for value in row.values()] for row in rows)

@@ -1,0 +1,170 @@
+"""`evaluate`: ask several models the same questions."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mumon.errors import OptionError
+from mumon.evaluation.analogy import Method, solve
+from mumon.evaluation.bootstrap import Outcome, interval, stream
+from mumon.evaluation.groups import outlier_positions, purity
+from mumon.evaluation.report import MISSING, Missing, Report, Score
+from mumon.evaluation.tasks import FOLDS, Fold, Task, load_tasks
+from mumon.evaluation.words import Finder
+from mumon.neighbours import cosines
+from mumon.progress import Progress, chosen_progress
+from mumon.vectors import WordVectors
+
+RESTRICT_VOCAB = 300_000  # gensim's: rarer words are neither asked about nor answered with
+PROBES = ("king", "paris", "computer", "music", "good", "walking")
+WORK = {"similarity": 1, "analogy": 100, "categories": 5, "outliers": 1}  # shares of the progress bar
+
+
+def evaluate(
+    models: WordVectors | Mapping[str, WordVectors],
+    tasks: Sequence[str | os.PathLike[str] | Task] | None = None,
+    *,
+    method: Method = "add",
+    seed: int = 0,
+    resamples: int = 1000,
+    restrict_vocab: int | None = RESTRICT_VOCAB,
+    probes: Sequence[str] | None = None,
+    workers: int | None = None,
+    progress: bool | Progress | None = None,
+) -> Report:
+    """Ask models the questions of tasks: names, files or `Task`s; without any, the paper's five.
+
+    `method` is how analogies are answered: "add" (3CosAdd) or "mul" (3CosMul). `seed` fixes the dev and test halves and
+    the `resamples` of the bootstrap; 0 resamples give no intervals. Only the first `restrict_vocab` words count.
+
+    >>> from mumon.evaluation import Task
+    >>> wv = WordVectors(["cup", "mug", "sky", "sea"], np.array([[9, 1], [8, 2], [1, 9], [2, 5]], np.float32))
+    >>> pairs = (("cup", "mug"), ("cup", "sky"), ("Mug", "sea"), ("cup", "spoon"))
+    >>> task = Task("pairs", "similarity", pairs, ("",) * 4, np.array([9.0, 1.0, 4.0, 8.0]))
+    >>> score = evaluate(wv, [task], resamples=0).score("model", "pairs")
+    >>> round(score.score), score.covered, score.n
+    (100, 3, 4)
+    """
+    named = {"model": models} if isinstance(models, WordVectors) else dict(models)
+    chosen = [task for given in (load_tasks() if tasks is None else tasks) for task in _loaded(given)]
+    if not named or not chosen:
+        raise OptionError(f"{len(named)} models and {len(chosen)} tasks were given; give at least 1 of each")
+    report = Report(list(named), [task.name for task in chosen])
+    with chosen_progress(progress) as reporter:
+        for name, wv in named.items():
+            finder = Finder(wv, restrict_vocab or None)
+            run = _Run(name, finder, report, method, seed, resamples, workers, reporter)
+            reporter.start(f"evaluating {name}", sum(WORK[task.kind] for task in chosen), "steps")
+            for task in chosen:
+                run.task(task)
+            report.neighbours[name] = _neighbours(wv, probes)
+            reporter.close()
+    report.averaged = [
+        task.name
+        for task in chosen
+        if task.kind in ("similarity", "analogy")
+        and not any(math.isnan(report.score(m, task.name, fold).score) for m in named for fold in FOLDS)
+    ]
+    return report
+
+
+@dataclass
+class _Run:
+    """One model on its way through the tasks."""
+
+    model: str
+    finder: Finder
+    report: Report
+    method: Method
+    seed: int
+    resamples: int
+    workers: int | None
+    progress: Progress
+    done: int = 0
+
+    def task(self, task: Task) -> None:
+        self.report.found.setdefault(self.model, {})[task.name] = self.finder.tally(task)
+        if task.kind == "categories":
+            value, covered = purity(task, self.finder, self.seed)
+            for missing in MISSING:  # a word without a vector is in no cluster: it counts against the purity, or not
+                score = value if missing == "skip" else value * covered / len(task)
+                self._add(task.name, "", "all", missing, score, (math.nan, math.nan), len(task), covered)
+        else:
+            outcome = self._outcome(task)
+            for fold in FOLDS:
+                self._score(task.name, "", fold, outcome.restricted(task.fold(fold, self.seed)))
+            for section, items in task.groups().items():
+                self._score(task.name, section, "all", outcome.restricted(items))
+        self.done += WORK[task.kind]
+        self.progress.update(self.done)
+
+    def _outcome(self, task: Task) -> Outcome:
+        """What the model says to each item."""
+        if task.kind == "outliers":
+            places, found = outlier_positions(task, self.finder)
+            self._score(task.name, "position", "all", Outcome(places, found))
+            return Outcome((places == 1).astype(np.float64), found)
+        rows = np.array([self.finder.rows(words) for words in task.items], np.int64).reshape(len(task), -1)
+        found = np.all(rows >= 0, axis=1)
+        values = np.zeros(len(task))
+        if task.kind == "similarity":
+            values[found] = cosines(self.finder.wv.vectors, rows[found, 0], rows[found, 1])
+        else:
+            values[found] = self._answers(rows[found, :3]) == rows[found, 3]
+        return Outcome(values, found, task.gold)
+
+    def _answers(self, questions: NDArray[np.int64]) -> NDArray[np.int64]:
+        wv, limit = self.finder.wv, self.finder.limit
+        end = min(limit or len(wv), len(wv))
+        share = WORK["analogy"] / max(end, 1)
+        return solve(
+            wv,
+            questions,
+            self.method,
+            limit=limit,
+            workers=self.workers,
+            on_rows=lambda rows: self.progress.update(self.done + int(share * rows)),
+        )
+
+    def _score(self, task: str, section: str, fold: Fold, outcome: Outcome) -> None:
+        """Both conventions for missing words, from the same resamples."""
+        n, covered = len(outcome.values), int(outcome.found.sum())
+        sampled = outcome.resampled(self.resamples, stream(self.seed, task, section, fold))
+        for missing, scores in zip(MISSING, sampled, strict=True):
+            value = outcome.score(skip_missing=missing == "skip")
+            self._add(task, section, fold, missing, value, interval(scores), n, covered)
+            if not section:
+                self.report.samples[self.model, task, fold, missing] = scores
+
+    def _add(
+        self,
+        task: str,
+        section: str,
+        fold: Fold,
+        missing: Missing,
+        score: float,
+        bounds: tuple[float, float],
+        n: int,
+        covered: int,
+    ) -> None:
+        self.report.scores.append(Score(self.model, task, section, fold, missing, score, *bounds, n, covered))
+
+
+def _loaded(given: str | os.PathLike[str] | Task) -> list[Task]:
+    return [given] if isinstance(given, Task) else load_tasks([given])
+
+
+def _neighbours(wv: WordVectors, probes: Sequence[str] | None, topn: int = 6) -> dict[str, list[str]]:
+    """The nearest words of a few: those asked for, or well-known ones, or frequent ones."""
+    if probes is None:
+        known = [word for word in PROBES if word in wv]
+        probes = known if len(known) > 2 else [wv.index_to_key[i] for i in (50, 100, 200, 500, 1000) if i < len(wv)]
+    found = Finder(wv)
+    rows = {word: row for word in probes if (row := found.find(word)[0]) >= 0}
+    return {word: [near for near, _ in wv.most_similar(int(row), topn=topn)] for word, row in rows.items()}

@@ -1,0 +1,138 @@
+"""gensim's two evaluations, with its arguments, its conventions and its results.
+
+`mumon.evaluation.evaluate` looks a word up as it is and then in lower case; gensim compares everything in upper case,
+and of several words that differ in case only the most frequent counts.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mumon.errors import FormatError
+from mumon.evaluation.analogy import solve
+from mumon.neighbours import cosines
+from mumon.vectors import WordVectors
+
+Section = dict[str, Any]
+TOPN = 5  # how many answers gensim looks at for one that is not a question word in other letters
+
+log = logging.getLogger(__name__)
+
+
+def word_pairs(
+    wv: WordVectors,
+    pairs: str | os.PathLike[str],
+    delimiter: str = "\t",
+    encoding: str = "utf8",
+    restrict_vocab: int = 300_000,
+    case_insensitive: bool = True,
+    dummy4unknown: bool = False,
+) -> tuple[Any, Any, float]:
+    """(Pearson, Spearman, percentage of pairs with unknown words); see `WordVectors.evaluate_word_pairs`."""
+    from scipy import stats
+
+    vocabulary = _vocabulary(wv, restrict_vocab, case_insensitive)
+    rows, gold = [], []
+    with Path(pairs).open(encoding=encoding) as file:
+        for line in file:
+            fields = (line.upper() if case_insensitive else line).split(delimiter)
+            try:
+                a, b, score = fields[0], fields[1], float(fields[2])
+            except (ValueError, IndexError):
+                continue
+            if not line.startswith("#") and len(fields) == 3:
+                rows.append((vocabulary.get(a, -1), vocabulary.get(b, -1)))
+                gold.append(score)
+    places, scores = np.array(rows, np.int64).reshape(-1, 2), np.array(gold)
+    known = np.all(places >= 0, axis=1)
+    values = np.zeros(len(places))
+    values[known] = cosines(wv.vectors, places[known, 0], places[known, 1])
+    kept = np.ones_like(known) if dummy4unknown else known
+    if kept.sum() < 2:
+        raise FormatError(
+            f"{kept.sum()} of the {len(known)} pairs in {os.fspath(pairs)} can be scored; check the delimiter, "
+            "the format (word, word, score) and the vocabulary"
+        )
+    pearson, spearman = stats.pearsonr(scores[kept], values[kept]), stats.spearmanr(scores[kept], values[kept])
+    unknown = 100 * float(np.mean(~known))
+    log.info("%s: Pearson %.4f, Spearman %.4f, %.1f%% of pairs unknown", pairs, pearson[0], spearman[0], unknown)
+    return pearson, spearman, unknown
+
+
+def word_analogies(
+    wv: WordVectors,
+    analogies: str | os.PathLike[str],
+    restrict_vocab: int = 300_000,
+    case_insensitive: bool = True,
+    dummy4unknown: bool = False,
+    similarity_function: str = "most_similar",
+) -> tuple[float, list[Section]]:
+    """(accuracy, sections with the questions answered right and wrong); see `WordVectors.evaluate_word_analogies`."""
+    vocabulary = _vocabulary(wv, restrict_vocab, case_insensitive)
+    asked = list(_questions(analogies, case_insensitive))
+    rows = np.array([[vocabulary.get(word, -1) for word in words] for _, words in asked], np.int64).reshape(-1, 4)
+    known = np.all(rows >= 0, axis=1)
+    right = np.zeros(len(asked), bool)
+    multiply = similarity_function == "most_similar_cosmul"
+    answers = _answers(wv, rows[known, :3], vocabulary, restrict_vocab, case_insensitive, multiply)
+    right[known] = answers == rows[known, 3]
+    sections: dict[str, Section] = {}
+    for (name, words), correct, kept in zip(asked, right, known | dummy4unknown, strict=True):
+        section = sections.setdefault(name, {"section": name, "correct": [], "incorrect": []})
+        if kept and words:
+            section["correct" if correct else "incorrect"].append(words)
+    total: Section = {"section": "Total accuracy"}
+    for verdict in ("correct", "incorrect"):
+        total[verdict] = [words for section in sections.values() for words in section[verdict]]
+    n = len(total["correct"]) + len(total["incorrect"])
+    return (len(total["correct"]) / n if n else 0.0), [*sections.values(), total]
+
+
+def _vocabulary(wv: WordVectors, restrict_vocab: int, case_insensitive: bool) -> dict[str, int]:
+    """The rows of the first words; of those that become the same in upper case, the first."""
+    words = wv.index_to_key[:restrict_vocab]
+    return {(word.upper() if case_insensitive else word): row for row, word in reversed(list(enumerate(words)))}
+
+
+def _questions(path: str | os.PathLike[str], upper: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """(section, words) of each question; lines that have not four words are passed over, as in gensim."""
+    section = None
+    with Path(path).open(encoding="utf8") as file:
+        for number, line in enumerate(file, 1):
+            if line.startswith(": "):
+                section = line.lstrip(": ").strip()
+                continue
+            if section is None:
+                raise FormatError(f"{os.fspath(path)} has no section before line {number}; begin it with ': name'")
+            words = tuple((line.upper() if upper else line).split())
+            if len(words) == 4:
+                yield section, words
+
+
+def _answers(
+    wv: WordVectors, questions: NDArray[np.int64], vocabulary: dict[str, int], limit: int, upper: bool, multiply: bool
+) -> NDArray[np.int64]:
+    """The row of the answer to each question, where words that differ in case only are one word."""
+    answers = solve(wv, questions, "mul" if multiply else "add", limit=limit)
+    for i in range(len(questions) if upper else 0):
+        a, b, c = asked = questions[i].tolist()
+        row = _folded(wv, vocabulary, answers[i])
+        if row in asked:  # a question word in other letters: look further
+            search = wv.most_similar_cosmul if multiply else wv.most_similar
+            others = search([b, c], [a], topn=TOPN, restrict_vocab=limit)
+            rows = (_folded(wv, vocabulary, wv.key_to_index[word]) for word, _ in others)
+            row = next((row for row in rows if row not in asked), -1)
+        answers[i] = row
+    return answers
+
+
+def _folded(wv: WordVectors, vocabulary: dict[str, int], row: int) -> int:
+    """The row that stands for all words with the same upper case."""
+    return vocabulary[wv.index_to_key[row].upper()] if row >= 0 else -1

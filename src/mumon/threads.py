@@ -1,0 +1,20 @@
+"""How many threads to start, and how to keep others from starting more."""
+
+from __future__ import annotations
+
+import os
+from contextlib import AbstractContextManager
+from typing import Any
+
+
+def available_cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Our threads are enough; a BLAS that starts more makes them wait for each other."""
+    import scipy.linalg.cython_blas  # noqa: F401  loaded now so that the limit applies to it
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(1, user_api="blas")  # type: ignore[no-any-return]
