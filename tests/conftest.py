@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 
 import numpy as np
 import pytest
@@ -47,3 +48,20 @@ def planted_accuracy(wv):
 @pytest.fixture(scope="session")
 def planted():
     return planted_sentences()
+
+
+@pytest.fixture
+def run(monkeypatch, capfd, tmp_path):
+    """Run the command line in this process, inside tmp_path; gives (exit code, standard output, standard error)."""
+    from mumon import cli
+
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["mumon", *map(str, arguments)])
+        with pytest.raises(SystemExit) as caught:
+            cli.main()
+        out = capfd.readouterr()
+        return caught.value.code or 0, out.out, out.err
+
+    return call

@@ -16,25 +16,10 @@ import numpy as np
 import pytest
 from conftest import planted_accuracy
 
-from mumon import Word2Vec, WordVectors, cli
+from mumon import Word2Vec, WordVectors
 from mumon.vocab import Vocabulary
 
 TRAIN = ["--dim", "24", "--min-count", "1", "--sample", "0", "--threads", "1"]
-
-
-@pytest.fixture
-def run(monkeypatch, capfd, tmp_path):
-    """Run the command line in this process, inside tmp_path; gives (exit code, standard output, standard error)."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["mumon", *map(str, arguments)])
-        with pytest.raises(SystemExit) as caught:
-            cli.main()
-        out = capfd.readouterr()
-        return caught.value.code or 0, out.out, out.err
-
-    return call
 
 
 @pytest.fixture
@@ -125,8 +110,9 @@ def test_going_on_takes_the_options_that_are_given(run, corpus):
         run("train", corpus, "--from", "m", "-o", "s", "--objective", "sg", "--unk", "<u>", "--epochs", 2, "-q")[0] == 0
     )
     model = Word2Vec.load("s")
-    assert (model.settings.objective, model.alpha, model.unk, model.epochs) == ("sg", 0.025, "<u>", 2)
-    assert "<u>" in model.wv and model.history[1].alpha == pytest.approx((0.025 + 0.0001) / 2)
+    assert (model.settings.objective, model.unk, model.epochs) == ("sg", "<u>", 2)
+    assert model.alpha == model.settings.default_alpha(42_000 * 3)  # another objective has another rate
+    assert "<u>" in model.wv and model.history[1].alpha == pytest.approx((model.alpha + 0.0001) / 2)
 
 
 def test_info_shows_what_it_can_of_odd_settings_and_names_a_damaged_history(run, corpus, tmp_path):
@@ -200,7 +186,7 @@ def test_help_tells_the_defaults(run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     code, out, _ = run("train", "--help")
     assert code == 0
-    for default in ("(default: 100)", "(default: 0.075 correct CBOW, else 0.025)", "(default: union)", "(default: 5)"):
+    for default in ("(default: 100)", "(default: by tokens × epochs)", "(default: union)", "(default: 5)"):
         assert default in out
 
 

@@ -15,12 +15,14 @@ from mumon.corpus.sources import STDIN
 from mumon.errors import FormatError, OptionError
 from mumon.matrices import Matrix, initial_rows, new_matrix
 from mumon.progress import Progress, chosen_progress
+from mumon.sampling import largest_share
 from mumon.settings import Schedule, Settings, whole_number
 from mumon.threads import available_cores
 from mumon.training import Epoch, Trainer
 from mumon.vectors import WordVectors
 from mumon.vocab import Counts, TrimRule, Vocabulary
 
+LARGE_CORPUS = 10**9  # how many tokens vectors of unknown origin are taken to have seen
 LONG_SENTENCES = 200  # more words than that on average are a sign that running text has no full stops
 MODEL_OPTIONS = ("alpha", "min_alpha", "epochs", "min_count", "max_final_vocab", "unk")
 # What a saved model tells the constructor.
@@ -50,7 +52,7 @@ class Word2Vec:
     cbow_mean, shrink_windows, min_alpha
         As in gensim 4.
     alpha
-        The first learning rate; by default 0.075 for the mean with the correct update and 0.025 otherwise.
+        The first learning rate; by default a rule chooses it by tokens × epochs (see `Settings.default_alpha`).
     workers
         Threads; by default one for each core. One thread makes a run repeatable to the bit.
     update
@@ -142,9 +144,9 @@ class Word2Vec:
         self.trim_rule, self.unk = trim_rule, unk
         self.text = TextOptions(tokenize, lowercase, text_field)
         self.history: list[Epoch] = []
-        alpha = self.settings.default_alpha if alpha is None else alpha
         self._schedule = Schedule(alpha, min_alpha, self.epochs if total_epochs is None else total_epochs)
-        self.alpha, self.min_alpha = self._schedule.alpha, self._schedule.min_alpha
+        self._alpha, self.min_alpha = self._schedule.alpha, self._schedule.min_alpha
+        self._tokens_before = 0  # trained elsewhere, before this model's history
         self._check_left(self.epochs)
         self.corpus_count = self.corpus_total_words = 0
         self._progress = progress
@@ -163,6 +165,15 @@ class Word2Vec:
     def __repr__(self) -> str:
         words = 0 if self.vocabulary is None else len(self.vocabulary)
         return f"Word2Vec<vocab={words}, vector_size={self.vector_size}, alpha={self.alpha}>"
+
+    @property
+    def alpha(self) -> float | None:
+        """The first learning rate: the one given, or the one that was chosen for the corpus; None until then."""
+        return self._schedule.alpha if self._alpha is None else self._alpha
+
+    @alpha.setter
+    def alpha(self, value: float | None) -> None:
+        self._alpha = value
 
     @property
     def wv(self) -> WordVectors:
@@ -237,6 +248,7 @@ class Word2Vec:
             if merge_vocab is not None:
                 self.build_vocab(corpus, merge_vocab=merge_vocab)
             vocabulary = self._counted(corpus)
+            self._choose_rate(corpus.tokens, progress)
             lookup = vocabulary.lookup(corpus)
             trainer = Trainer(corpus, lookup, vocabulary.counts, self._source, self._target, self.settings, progress)
             try:
@@ -256,7 +268,7 @@ class Word2Vec:
             epochs = whole_number("epochs", epochs)
         if self._schedule.left == 0 or any(value is not None for value in (total_epochs, start_alpha, end_alpha)):
             self._schedule = Schedule(
-                self.alpha if start_alpha is None else start_alpha,
+                self._alpha if start_alpha is None else start_alpha,
                 self.min_alpha if end_alpha is None else end_alpha,
                 (epochs or self.epochs) if total_epochs is None else total_epochs,
             )
@@ -265,6 +277,17 @@ class Word2Vec:
             epochs = left if begun else min(self.epochs, left)
         self._check_left(epochs)
         return epochs
+
+    def _choose_rate(self, tokens: int, progress: Progress) -> None:
+        """Let the rule choose the rate that nobody gave, by all the tokens that the model will then have seen."""
+        if self._schedule.alpha is None:
+            before = self._tokens_before + sum(epoch.tokens for epoch in self.history)
+            share = largest_share(self._require_vocabulary().counts, self.settings.sample)
+            alpha = self.settings.default_alpha(before + tokens * self._schedule.total, share)
+            self._schedule = replace(self._schedule, alpha=alpha)
+            progress.note(
+                f"starting rate {alpha:.3g}, by the rule for {tokens:,} tokens × {self._schedule.total} epochs"
+            )
 
     def _check_left(self, epochs: int) -> None:
         if epochs > self._schedule.left:
@@ -291,6 +314,7 @@ class Word2Vec:
             **asdict(self.settings),
             **asdict(self.text),
             **{name: getattr(self, name) for name in MODEL_OPTIONS},
+            "alpha": self._alpha,  # null if the rule chose it: it will again
             "schedule": asdict(self._schedule),
         }
         history = [epoch.to_json() for epoch in self.history]
@@ -337,6 +361,7 @@ class Word2Vec:
             raise OptionError("vector_size comes with the vectors; leave it out")
         wv = vectors if isinstance(vectors, WordVectors) else WordVectors.load(vectors)
         model = cls(vector_size=wv.vector_size, **options)
+        model._tokens_before = LARGE_CORPUS  # rates for a fresh start would undo what the vectors know
         model._adopt(wv.index_to_key, wv.counts, model.unk if model.unk in wv else None, wv.vectors, None)
         return model
 

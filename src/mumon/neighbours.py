@@ -72,7 +72,7 @@ def cosines(vectors: Floats, left: NDArray[np.int64], right: NDArray[np.int64]) 
     a, b = vectors[left].astype(np.float64), vectors[right].astype(np.float64)
     lengths = row_norms(a) * row_norms(b)
     products = np.einsum("ij,ij->i", a, b)
-    return np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0).astype(np.float32)
+    return np.asarray(np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0), np.float32)
 
 
 def row_norms(matrix: NDArray[Any]) -> NDArray[Any]:

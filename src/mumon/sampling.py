@@ -55,3 +55,13 @@ def keep_chances(counts: npt.NDArray[np.int64], sample: float) -> npt.NDArray[np
         return np.full(len(counts), CERTAIN, np.uint64)
     ratio = sample * counts.sum() / np.maximum(counts, 1)
     return np.asarray((np.minimum(np.sqrt(ratio) + ratio, 1.0) * CERTAIN).astype(np.uint64))
+
+
+def largest_share(counts: npt.NDArray[np.int64], sample: float) -> float:
+    """The share that the most frequent word has of all trained tokens, after subsampling.
+
+    >>> round(largest_share(np.array([600, 300, 100]), sample=0), 2)
+    0.6
+    """
+    kept = counts * (keep_chances(counts, sample) / CERTAIN)
+    return float(kept.max() / kept.sum()) if counts.any() else 0.0

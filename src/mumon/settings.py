@@ -11,6 +11,40 @@ from mumon.errors import OptionError
 
 
 @dataclass(frozen=True)
+class RateRule:
+    """A rate that falls with the number of tokens to be trained, between two bounds.
+
+    Few tokens leave the vectors of most words far from where they should be, and only large steps bring them there;
+    many tokens do so by themselves, and then large steps are noise.
+    """
+
+    least: float
+    most: float
+    at_100m: float  # the rate for 100 M tokens
+    power: float
+
+    def at(self, tokens: float) -> float:
+        """The rate for so many tokens, epochs included."""
+        rate = self.at_100m * float(max(tokens, 1) / 1e8) ** -self.power
+        return float(min(max(rate, self.least), self.most))
+
+
+STRIP = 128  # tokens whose updates the fast CBOW kernel adds up (kernels/cbow.py)
+# The steps of one word in a strip must not add up to more than this many times its gradient: uniform, Zipfian and
+# steeper texts over 3 … 1,000 words diverged from 2.6 on.
+SAFE_STEPS = 1.5
+
+# Fitted to sweeps over 1.3 M … 65 M words × 5 epochs (docs/rates.md). The lower bounds are the rates of the paper and
+# of word2vec, chosen on corpora of 10⁹ words and more.
+RATES = {
+    "correct": RateRule(0.075, 0.2, 0.15, 0.27),
+    "faulty": RateRule(0.025, 0.1, 0.07, 0.3),
+    "sg": RateRule(0.025, 0.05, 0.025, 0.3),
+    "sum": RateRule(0.025, 0.025, 0.025, 0),
+}
+
+
+@dataclass(frozen=True)
 class Settings:
     """Everything that decides what a run of training does, apart from its data and its learning rates.
 
@@ -54,10 +88,23 @@ class Settings:
         """
         return self.cbow_mean, self.cbow_mean == (self.update == "correct")
 
-    @property
-    def default_alpha(self) -> float:
-        """The rate to start from when the user names none: the paper's 0.075 for the correct mean, 0.025 otherwise."""
-        return 0.075 if (self.objective, self.update, self.cbow_mean) == ("cbow", "correct", True) else 0.025
+    def default_alpha(self, tokens: int, largest_share: float = 0.0) -> float:
+        """The rate to start from when the user names none, for so many tokens to be trained, epochs included.
+
+        `largest_share` is that of the most frequent word among them. The fast kernels add up the steps of a word over
+        a strip of text before anyone sees them; where few words make up most of the text, that calls for smaller steps.
+
+        >>> [round(Settings().default_alpha(tokens), 3) for tokens in (10**6, 10**8, 10**9, 10**10)]
+        [0.2, 0.15, 0.081, 0.075]
+        >>> round(Settings().default_alpha(10**6, largest_share=0.5), 3)
+        0.023
+        """
+        rate = RATES["sg" if self.objective == "sg" else self.update if self.cbow_mean else "sum"].at(tokens)
+        if self.exact or not largest_share:
+            return rate
+        limit = SAFE_STEPS / (STRIP * largest_share)
+        divided = self.objective == "cbow" and self.division[1]
+        return min(rate, limit if divided else limit / (self.window + 1))  # C is window + 1 on average
 
 
 @dataclass(frozen=True)
@@ -68,14 +115,16 @@ class Schedule:
     0.0625
     """
 
-    alpha: float
+    alpha: float | None  # None until it has been chosen for the corpus
     min_alpha: float
     total: int
     done: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", finite_number("alpha", self.alpha, above=0))
-        object.__setattr__(self, "min_alpha", min(finite_number("min_alpha", self.min_alpha, least=0), self.alpha))
+        object.__setattr__(self, "min_alpha", finite_number("min_alpha", self.min_alpha, least=0))
+        if self.alpha is not None:
+            object.__setattr__(self, "alpha", finite_number("alpha", self.alpha, above=0))
+            object.__setattr__(self, "min_alpha", min(self.min_alpha, self.alpha))
         object.__setattr__(self, "total", whole_number("total_epochs", self.total))
 
     @property
@@ -85,6 +134,7 @@ class Schedule:
 
     def rate(self, epochs: float) -> float:
         """The rate so many epochs after those that are done."""
+        assert self.alpha is not None
         return self.alpha - (self.alpha - self.min_alpha) * (self.done + epochs) / self.total
 
 

@@ -104,7 +104,7 @@ class Trainer:
         for matrix in (self.source, self.target):
             for first in range(0, len(matrix), 1 << 16):
                 if not np.isfinite(matrix[first : first + (1 << 16)]).all():
-                    raise TrainingError(_divergence("weights", first_epoch + epochs, schedule.alpha))
+                    raise TrainingError(_divergence("weights", first_epoch + epochs, schedule.rate(0)))
         seconds = sum(epoch.seconds for epoch in history)
         self.progress.finish(
             f"trained {epochs} epoch{'s' * (epochs > 1)} in {seconds:.1f} s, loss {history[-1].loss:.4f}",

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from mumon import __version__
-from mumon.cli import analogy, convert, data, demo, evaluate, info, similar, train, vocab
+from mumon.cli import analogy, convert, data, demo, evaluate, info, similar, sweep, train, vocab
 from mumon.errors import MumonError
 
 app = typer.Typer(
@@ -53,10 +53,11 @@ def _complaint(sentence: str, code: int) -> typer.Exit:
     return typer.Exit(code)
 
 
-_COMMANDS = {
+_COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo.demo,
     "train": train.train,
     "eval": evaluate.evaluate,
+    "sweep": sweep.sweep,
     "similar": similar.similar,
     "analogy": analogy.analogy,
     "convert": convert.convert,

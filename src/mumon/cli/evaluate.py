@@ -76,7 +76,8 @@ def evaluate(
     from mumon.evaluation import evaluate as run
     from mumon.evaluation import load_tasks, read_task
 
-    chosen = load_tasks([name.strip() for name in tasks.split(",") if name.strip()])
+    progress = options.reporter(quiet)
+    chosen = load_tasks([name.strip() for name in tasks.split(",") if name.strip()], progress=progress)
     chosen += [read_task(path, kind="categories") for path in categories or []]
     chosen += [read_task(path, kind="outliers") for path in outliers or []]
     report = run(
@@ -88,7 +89,7 @@ def evaluate(
         restrict_vocab=restrict_vocab,
         probes=None if words is None else words.split(","),
         workers=threads,
-        progress=options.reporter(quiet),
+        progress=progress,
     )
     if json:
         settings = {"method": method.value, "seed": seed, "restrict_vocab": restrict_vocab, "resamples": resamples}

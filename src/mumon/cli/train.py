@@ -69,9 +69,7 @@ def train(
     total_epochs: Annotated[
         int | None, _option("--total-epochs", "Length of the rate schedule, to go on along it later.", min=1)
     ] = None,
-    lr: Annotated[
-        float | None, _option("--lr --alpha", "First learning rate (default: 0.075 correct CBOW, else 0.025).")
-    ] = None,
+    lr: Annotated[float | None, _option("--lr --alpha", "First learning rate (default: by tokens × epochs).")] = None,
     min_lr: Annotated[float | None, _option("--min-lr --min-alpha", "Last learning rate (default: 0.0001).")] = None,
     sample: Annotated[float | None, _option("--sample", "Subsampling threshold, 0 for none (default: 0.001).")] = None,
     min_count: options.MinCount = None,
@@ -180,13 +178,15 @@ def _start(from_: str, given: dict[str, Any], progress: Progress) -> Word2Vec:
     model = Word2Vec.load(from_, progress=progress)
     if "sg" in given:
         given["objective"] = "sg" if given["sg"] else "cbow"
-    before = model.settings.default_alpha
-    model.settings = replace(model.settings, **{f.name: given[f.name] for f in fields(Settings) if f.name in given})
+    before = model.settings
+    model.settings = replace(before, **{f.name: given[f.name] for f in fields(Settings) if f.name in given})
     model.text = replace(model.text, **{f.name: given[f.name] for f in fields(TextOptions) if f.name in given})
-    if model.settings.default_alpha != before:  # another objective has another rate
-        given.setdefault("alpha", model.settings.default_alpha)
+    if any(getattr(model.settings, name) != getattr(before, name) for name in ("objective", "update", "cbow_mean")):
+        model.alpha = None  # another objective has another rate, on a schedule of its own
+        given.setdefault("total_epochs", given.get("epochs", model.epochs))
     for name in MODEL_OPTIONS:
-        setattr(model, name, given.get(name, getattr(model, name)))
+        if name in given:
+            setattr(model, name, given[name])
     return model
 
 

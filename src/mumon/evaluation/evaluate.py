@@ -52,11 +52,11 @@ def evaluate(
     (100, 3, 4)
     """
     named = {"model": models} if isinstance(models, WordVectors) else dict(models)
-    chosen = [task for given in (load_tasks() if tasks is None else tasks) for task in _loaded(given)]
-    if not named or not chosen:
-        raise OptionError(f"{len(named)} models and {len(chosen)} tasks were given; give at least 1 of each")
-    report = Report(list(named), [task.name for task in chosen])
     with chosen_progress(progress) as reporter:
+        chosen = _tasks(tasks, reporter)
+        if not named or not chosen:
+            raise OptionError(f"{len(named)} models and {len(chosen)} tasks were given; give at least 1 of each")
+        report = Report(list(named), [task.name for task in chosen])
         for name, wv in named.items():
             finder = Finder(wv, restrict_vocab or None)
             run = _Run(name, finder, report, method, seed, resamples, workers, reporter)
@@ -156,8 +156,11 @@ class _Run:
         self.report.scores.append(Score(self.model, task, section, fold, missing, score, *bounds, n, covered))
 
 
-def _loaded(given: str | os.PathLike[str] | Task) -> list[Task]:
-    return [given] if isinstance(given, Task) else load_tasks([given])
+def _tasks(given: Sequence[str | os.PathLike[str] | Task] | None, progress: Progress) -> list[Task]:
+    if given is None:
+        return load_tasks(progress=progress)
+    loaded = [[each] if isinstance(each, Task) else load_tasks([each], progress=progress) for each in given]
+    return [task for tasks in loaded for task in tasks]
 
 
 def _neighbours(wv: WordVectors, probes: Sequence[str] | None, topn: int = 6) -> dict[str, list[str]]:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mumon.errors import FormatError, OptionError
+from mumon.progress import Progress
 
 Kind = Literal["similarity", "analogy", "categories", "outliers"]
 Fold = Literal["dev", "test", "all"]
@@ -74,7 +75,9 @@ class Task:
         return groups
 
 
-def load_tasks(names: Sequence[str | os.PathLike[str]] | None = None) -> list[Task]:
+def load_tasks(
+    names: Sequence[str | os.PathLike[str]] | None = None, *, progress: Progress | None = None
+) -> list[Task]:
     """Tasks by name (ws353, men, rw, syn, mixed) or from files of your own; without names, the paper's five.
 
     A name that is also a file in the current folder means the data set; write ./ws353 for the file.
@@ -85,7 +88,7 @@ def load_tasks(names: Sequence[str | os.PathLike[str]] | None = None) -> list[Ta
     for name in SUITE if names is None else names:
         known = datasets.ALIASES.get(str(name).lower(), str(name).lower())
         if known in SUITE:
-            tasks.append(read_task(datasets.fetch(known), name=known))
+            tasks.append(read_task(datasets.fetch(known, progress), name=known))
         elif Path(name).exists():
             tasks.append(read_task(name))
         else:

@@ -1,0 +1,164 @@
+"""`mumon sweep`: which options are best, chosen on the dev halves and tested once."""
+
+from __future__ import annotations
+
+import json as json_
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mumon.cli import options
+
+if TYPE_CHECKING:
+    from mumon.progress import Progress
+    from mumon.sweep import SweepResult
+
+# Options as the shell spells them, in the order in which the grid runs: the rate moves fastest, so that one line of the
+# curve is finished after the other.
+NAMES = {
+    "objective": "sg",
+    "update": "update",
+    "dim": "vector_size",
+    "window": "window",
+    "negative": "negative",
+    "shared-negatives": "shared_negatives",
+    "batch": "batch",
+    "ns-exponent": "ns_exponent",
+    "sample": "sample",
+    "min-count": "min_count",
+    "epochs": "epochs",
+    "min-lr": "min_alpha",
+    "lr": "alpha",
+}
+
+
+def _values(flags: str, help_: str) -> Any:
+    return typer.Option(*flags.split(), help=help_, show_default=False, metavar="LIST")
+
+
+def sweep(
+    corpus: options.Corpus,
+    output: Annotated[
+        str, typer.Option("-o", "--output", help="The folder of the sweep; the same command there goes on.")
+    ],
+    lr: Annotated[
+        str | None,
+        _values("--lr --alpha", "First learning rates (default, if no other list: 0.025,0.05,0.075,0.1,0.15,0.2,0.3)."),
+    ] = None,
+    epochs: Annotated[str | None, _values("--epochs", "Passes over the corpus.")] = None,
+    window: Annotated[str | None, _values("--window", "Words to each side.")] = None,
+    negative: Annotated[str | None, _values("--negative", "Noise words per target.")] = None,
+    shared_negatives: Annotated[str | None, _values("--shared-negatives", "Noise words shared by a batch.")] = None,
+    batch: Annotated[str | None, _values("--batch", "Targets that share noise words.")] = None,
+    dim: Annotated[str | None, _values("--dim --vector-size", "Dimensions of the vectors.")] = None,
+    sample: Annotated[str | None, _values("--sample", "Subsampling thresholds.")] = None,
+    min_count: Annotated[str | None, _values("--min-count", "Drop words that occur less often.")] = None,
+    ns_exponent: Annotated[str | None, _values("--ns-exponent", "Noise ∝ count^this.")] = None,
+    min_lr: Annotated[str | None, _values("--min-lr --min-alpha", "Last learning rates.")] = None,
+    objective: Annotated[str | None, _values("--objective", "cbow, sg, or both: cbow,sg.")] = None,
+    update: Annotated[str | None, _values("--update", "correct, faulty, or both: correct,faulty.")] = None,
+    exact: Annotated[bool, typer.Option("--exact", help="One step per window, as in the paper.")] = False,
+    random: Annotated[
+        int | None,
+        typer.Option(
+            "--random",
+            min=1,
+            metavar="N",
+            help="Draw so many configurations, from lists or from ranges such as 0.01..0.5.",
+            show_default=False,
+        ),
+    ] = None,
+    tasks: Annotated[
+        str | None,
+        typer.Option(
+            "--tasks",
+            help="What to choose by: names or files, separated by commas (default: ws353,men,rw,syn,mixed).",
+            show_default=False,
+        ),
+    ] = None,
+    compare: Annotated[
+        str | None,
+        typer.Option(
+            "--compare",
+            metavar="OPTION",
+            help="Test the best of each value of this option, e.g. update.",
+            show_default=False,
+        ),
+    ] = None,
+    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Train each configuration with so many seeds.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="The first seed, also that of --random.")] = 1,
+    threads: options.Threads = None,
+    tokenize: options.Tokenize = None,
+    lowercase: options.Lowercase = None,
+    text_field: options.TextField = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Train CORPUS with many options, choose the best on the dev halves of the tasks, and test it once.
+
+    A LIST is 0.05,0.1,0.2: every combination of all lists is trained. One value applies to all runs. The corpus is
+    encoded once. Ctrl-C loses only the run at hand: the same command goes on, and longer lists train only what is new.
+
+    Example: mumon sweep corpus.txt -o sweep --lr 0.05,0.1,0.2 --window 5,10
+    """
+    lists = {
+        "objective": objective,
+        "update": update,
+        "dim": dim,
+        "window": window,
+        "negative": negative,
+        "shared-negatives": shared_negatives,
+        "batch": batch,
+        "ns-exponent": ns_exponent,
+        "sample": sample,
+        "min-count": min_count,
+        "epochs": epochs,
+        "min-lr": min_lr,
+        "lr": lr,
+    }
+    common = {"exact": exact or None, "tokenize": tokenize, "lowercase": lowercase, "text_field": text_field}
+    progress = options.reporter(quiet)
+    arguments = {
+        "folder": output,
+        "tasks": None if tasks is None else [name.strip() for name in tasks.split(",") if name.strip()],
+        "search": "grid" if random is None else "random",
+        "draws": random,
+        "seed": seed,
+        "seeds": range(seed, seed + seeds),
+        "fixed": {name: value for name, value in {**common, "workers": threads}.items() if value is not None},
+        "compare": None if compare is None else NAMES.get(compare.lstrip("-"), compare.replace("-", "_")),
+        "progress": progress,
+    }
+    result = _run(corpus, _space(lists, random is not None), arguments, progress)
+    from mumon.sweep.tables import show
+
+    if json:
+        print(json_.dumps(result.to_json(), ensure_ascii=False))
+    elif not quiet:
+        show(result)
+
+
+def _space(lists: dict[str, str | None], at_random: bool) -> dict[str, Any]:
+    """What the lists ask for; the default rates join in where nothing would vary."""
+    from mumon.sweep.space import checked_space, parse_values, swept
+
+    space = {NAMES[name]: parse_values(NAMES[name], text) for name, text in lists.items() if text is not None}
+    if "alpha" not in space and not swept(space):
+        space |= checked_space(None, "random" if at_random else "grid")
+    return space
+
+
+def _run(corpus: list[str], space: dict[str, Any], arguments: dict[str, Any], progress: Progress) -> SweepResult:
+    """The sweep; Ctrl-C ends in a sentence of its own, for here something was saved."""
+    from mumon.sweep import sweep as run
+    from mumon.sweep.runs import finished
+
+    try:
+        return run(corpus, space, **arguments)
+    except KeyboardInterrupt:
+        progress.close()
+        done = finished(arguments["folder"])
+        kept = f"{done} finished run{'s' * (done != 1)} {'are' if done != 1 else 'is'} kept"
+        print(f"mumon: stopped; {kept}, and the same command goes on", file=sys.stderr)
+        raise typer.Exit(130) from None
