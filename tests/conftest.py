@@ -45,6 +45,22 @@ def planted_accuracy(wv):
     return float(np.mean(right))
 
 
+def write_mirror(folder):
+    """A mirror of the paper's five tasks for the planted language, for MUMON_DATA to name."""
+    random = np.random.default_rng(1)
+    for name in ("similarity", "analogy"):
+        (folder / name).mkdir()
+    for name in ("EN-WS-353-ALL", "EN-MEN-TR-3k", "EN-RW-STANFORD"):
+        pairs = random.integers(ENTITIES, size=(60, 2))
+        lines = [f"country{a}\tcapital{b}\t{10 - abs(a - b) + random.random():.2f}" for a, b in pairs]
+        (folder / f"similarity/{name}.txt").write_text("\n".join([*lines, "country1\tatlantis\t3"]))
+    lines = [
+        f"Country{a} capital{a} country{b} capital{b}" for a, b in itertools.combinations(reversed(range(ENTITIES)), 2)
+    ]
+    (folder / "analogy/questions-words.txt").write_text(": capital-world\n" + "\n".join(lines))
+    (folder / "analogy/msr.txt").write_text("\n".join(line.replace(" ", "\t") for line in lines[::2]))
+
+
 @pytest.fixture(scope="session")
 def planted():
     return planted_sentences()

@@ -8,12 +8,9 @@ import json
 
 import numpy as np
 import pytest
-from conftest import ENTITIES
+from conftest import write_mirror
 
 from mumon import Word2Vec, WordVectors
-
-FILES = ("similarity/EN-WS-353-ALL", "similarity/EN-MEN-TR-3k", "similarity/EN-RW-STANFORD")
-QUESTIONS = [(f"Country{a}", f"capital{a}", f"country{b}", f"capital{b}") for a in range(ENTITIES) for b in range(a)]
 
 
 @pytest.fixture(scope="module")
@@ -30,16 +27,8 @@ def models(tmp_path_factory, planted):
 @pytest.fixture
 def data(tmp_path, monkeypatch):
     """A mirror with the paper's five tasks, small, and files of a user's own."""
-    random = np.random.default_rng(1)
-    for folder in ("similarity", "analogy", "own"):
-        (tmp_path / folder).mkdir()
-    for name in FILES:
-        pairs = random.integers(ENTITIES, size=(60, 2))
-        lines = [f"country{a}\tcapital{b}\t{10 - abs(a - b) + random.random():.2f}" for a, b in pairs]
-        (tmp_path / f"{name}.txt").write_text("\n".join([*lines, "country1\tatlantis\t3"]))
-    lines = [" ".join(words) for words in QUESTIONS]
-    (tmp_path / "analogy/questions-words.txt").write_text(": capital-world\n" + "\n".join(lines))
-    (tmp_path / "analogy/msr.txt").write_text("\n".join(line.replace(" ", "\t") for line in lines[::2]))
+    write_mirror(tmp_path)
+    (tmp_path / "own").mkdir()
     (tmp_path / "own/topics.csv").write_text("\n".join(f"topic{i}.{j},{i}" for i in range(8) for j in range(4)))
     (tmp_path / "own/odd.txt").write_text("topic1.0\ntopic1.1\ntopic1.2\n\ntopic2.1\ncapital5\n")
     monkeypatch.setenv("MUMON_DATA", str(tmp_path))

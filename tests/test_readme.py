@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -9,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import write_mirror
 
 README = Path(__file__).parent.parent / "README.md"
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", README.read_text(), re.DOTALL)
@@ -31,6 +33,11 @@ def folder(tmp_path_factory, planted):
     (home / "corpus.txt").write_text(text)
     (home / "more.txt").write_text("the new king of the hill is a cat\n" * 40)
     (home / "glove.txt").write_text("king 0.5 0.25 0.125\nqueen 0.5 0.25 0.375\n")
+    pairs = [("king", "queen", 9), ("king", "cat", 1), ("queen", "hill", 2), ("king", "man", 5), ("king", "new", 3)]
+    (home / "pairs.csv").write_text("".join(f"{a},{b},{score}\n" for a, b, score in pairs))
+    (home / "pairs.tsv").write_text("".join(f"{a}\t{b}\t{score}\n" for a, b, score in pairs))
+    (home / "data").mkdir()
+    write_mirror(home / "data")
     (home / "wiki").mkdir()
     (home / "wiki" / "a.txt.zst").write_text("The king walks. The queen talks to a man. " * 40)
     return home
@@ -48,9 +55,10 @@ def test_the_shell_commands_run_one_after_the_other(folder):
     assert len(COMMANDS) > 6
     program = Path(sys.executable).with_name("mumon")
     shutil.rmtree(folder / "king.mumon", ignore_errors=True)
+    environment = {**os.environ, "MUMON_DATA": str(folder / "data")}
     for command in COMMANDS:
         line = command.replace("mumon", str(program), 1)
-        run = subprocess.run(line, shell=True, cwd=folder, capture_output=True, text=True)
+        run = subprocess.run(line, shell=True, cwd=folder, env=environment, capture_output=True, text=True)
         assert run.returncode == 0, f"{command}: {run.stderr}"
 
 
