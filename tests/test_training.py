@@ -13,7 +13,7 @@ from conftest import planted_accuracy
 from mumon import Vocabulary, Word2Vec, WordVectors, training
 from mumon.errors import CorpusError, FormatError, MumonError, OptionError, TrainingError
 from mumon.progress import LineProgress
-from mumon.sampling import largest_share
+from mumon.sampling import heaviest_share
 
 COMBINATIONS = {
     f"{'sg' if sg else 'cbow'}-{update}-{'mean' if mean else 'sum'}-{'exact' if exact else 'fast'}": {
@@ -133,7 +133,7 @@ def test_the_rule_never_raises_the_rate_with_more_tokens_and_ends_at_the_papers(
 
 def test_without_a_rate_the_rule_chooses_by_all_tokens_of_the_models_life(planted, tmp_path):
     model = small(planted[:500], epochs=2, total_epochs=4)
-    share = largest_share(model.vocabulary.counts, 0)
+    share = heaviest_share(model.vocabulary.counts, 0, 0.25)
     assert model.alpha == model.settings.default_alpha(4 * 3500, share)
     assert model.history[0].alpha == pytest.approx(model.alpha * 0.75, rel=0.01)
     model.save(tmp_path / "m")
@@ -295,9 +295,9 @@ def test_shared_and_fresh_negatives_cost_the_same_loss(planted):
 
 # One change of each setting that must reach the kernels: the result has to differ from that of the defaults.
 CHANGES = {
-    "objective": {"sg": 1, "alpha": 0.075},
-    "update": {"update": "faulty", "alpha": 0.075},
-    "cbow_mean": {"cbow_mean": 0, "alpha": 0.075},
+    "objective": {"sg": 1},
+    "update": {"update": "faulty"},
+    "cbow_mean": {"cbow_mean": 0},
     "exact": {"exact": True},
     "window": {"window": 2},
     "shrink_windows": {"shrink_windows": False},
@@ -305,6 +305,7 @@ CHANGES = {
     "shared_negatives": {"shared_negatives": 31},
     "batch": {"batch": 31},
     "ns_exponent": {"ns_exponent": 0.5},
+    "rate_exponent": {"rate_exponent": 0.2},
     "sample": {"sample": 0.01},
     "shuffle": {"shuffle": True},
     "seed": {"seed": 2},
@@ -315,7 +316,8 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_every_setting_changes_what_is_trained(planted, change):
-    base, changed = small(planted[:300], epochs=1), small(planted[:300], epochs=1, **CHANGES[change])
+    common = {"epochs": 1, "alpha": 0.075, "rate_exponent": 0.25}  # named, since their defaults depend on the others
+    base, changed = small(planted[:300], **common), small(planted[:300], **{**common, **CHANGES[change]})
     assert not np.allclose(base.wv.vectors, changed.wv.vectors, atol=1e-7)
 
 
@@ -323,7 +325,7 @@ def kernel_calls(monkeypatch, sentences, **options):
     """What the trainer hands to its kernel, block by block, in place of training."""
     calls = []
 
-    def spy(source, target, ids, left, right, alias, alpha, seed):
+    def spy(source, target, ids, left, right, alias, rates, alpha, seed):
         calls.append({"ids": ids.copy(), "alias": alias, "alpha": float(alpha), "seed": int(seed)})
         return 1.0, 1
 

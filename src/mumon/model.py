@@ -15,7 +15,7 @@ from mumon.corpus.sources import STDIN
 from mumon.errors import FormatError, OptionError
 from mumon.matrices import Matrix, initial_rows, new_matrix
 from mumon.progress import Progress, chosen_progress
-from mumon.sampling import largest_share
+from mumon.sampling import heaviest_share
 from mumon.settings import Schedule, Settings, whole_number
 from mumon.threads import available_cores
 from mumon.training import Epoch, Trainer
@@ -61,6 +61,9 @@ class Word2Vec:
         True takes one SGD step per window with fresh noise words, as the paper does. False (the default) shares
         `shared_negatives` noise words among `batch` windows: the same gradient in expectation, with less noise, at a
         cost per word that hardly grows with the window.
+    rate_exponent
+        Words learn at alpha times a power of their share of the text, share^-rate_exponent, so that rare words take
+        larger steps than frequent ones: by default 0.25 for correct CBOW unless `exact`, and 0 (all alike) otherwise.
     unk
         A word that stands for all words outside the vocabulary; by default they are passed over.
     vocab
@@ -111,6 +114,7 @@ class Word2Vec:
         exact: bool = False,
         shared_negatives: int = 32,
         batch: int = 32,
+        rate_exponent: float | None = None,
         unk: str | None = None,
         vocab: Vocabulary | str | os.PathLike[str] | None = None,
         tokenize: bool = False,
@@ -133,6 +137,7 @@ class Word2Vec:
             shared_negatives=shared_negatives,
             batch=batch,
             ns_exponent=ns_exponent,
+            rate_exponent=rate_exponent,
             sample=sample,
             shuffle=shuffle,
             seed=seed,
@@ -282,7 +287,8 @@ class Word2Vec:
         """Let the rule choose the rate that nobody gave, by all the tokens that the model will then have seen."""
         if self._schedule.alpha is None:
             before = self._tokens_before + sum(epoch.tokens for epoch in self.history)
-            share = largest_share(self._require_vocabulary().counts, self.settings.sample)
+            counts, settings = self._require_vocabulary().counts, self.settings
+            share = heaviest_share(counts, settings.sample, settings.row_exponent)
             alpha = self.settings.default_alpha(before + tokens * self._schedule.total, share)
             self._schedule = replace(self._schedule, alpha=alpha)
             progress.note(

@@ -63,6 +63,7 @@ class Settings:
     shared_negatives: int = 32
     batch: int = 32
     ns_exponent: float = 0.75
+    rate_exponent: float | None = None
     sample: float = 1e-3
     shuffle: bool = False
     seed: int = 1
@@ -78,6 +79,8 @@ class Settings:
             object.__setattr__(self, name, whole_number(name, getattr(self, name)))
         object.__setattr__(self, "seed", whole_number("seed", self.seed, least=0))
         object.__setattr__(self, "ns_exponent", finite_number("ns_exponent", self.ns_exponent))
+        if self.rate_exponent is not None:
+            object.__setattr__(self, "rate_exponent", finite_number("rate_exponent", self.rate_exponent, least=0))
         object.__setattr__(self, "sample", finite_number("sample", self.sample, least=0))
 
     @property
@@ -88,21 +91,35 @@ class Settings:
         """
         return self.cbow_mean, self.cbow_mean == (self.update == "correct")
 
-    def default_alpha(self, tokens: int, largest_share: float = 0.0) -> float:
+    @property
+    def row_exponent(self) -> float:
+        """How much slower frequent words learn (see `sampling.row_rates`): 0 is plain SGD, as in the paper.
+
+        By default 0.25 for correct CBOW by the fast kernel, which it serves; it did nothing for the faulty update.
+        """
+        if self.rate_exponent is not None:
+            return self.rate_exponent
+        return (
+            0.25
+            if (self.objective, self.update, self.cbow_mean, self.exact) == ("cbow", "correct", True, False)
+            else 0.0
+        )
+
+    def default_alpha(self, tokens: int, heaviest_share: float = 0.0) -> float:
         """The rate to start from when the user names none, for so many tokens to be trained, epochs included.
 
-        `largest_share` is that of the most frequent word among them. The fast kernels add up the steps of a word over
-        a strip of text before anyone sees them; where few words make up most of the text, that calls for smaller steps.
+        The fast kernels add up the steps of a word over a strip of text before anyone sees them. Where few words make
+        up most of the text (`sampling.heaviest_share`), that calls for smaller steps.
 
         >>> [round(Settings().default_alpha(tokens), 3) for tokens in (10**6, 10**8, 10**9, 10**10)]
         [0.2, 0.15, 0.081, 0.075]
-        >>> round(Settings().default_alpha(10**6, largest_share=0.5), 3)
+        >>> round(Settings().default_alpha(10**6, heaviest_share=0.5), 3)
         0.023
         """
         rate = RATES["sg" if self.objective == "sg" else self.update if self.cbow_mean else "sum"].at(tokens)
-        if self.exact or not largest_share:
+        if self.exact or not heaviest_share:
             return rate
-        limit = SAFE_STEPS / (STRIP * largest_share)
+        limit = SAFE_STEPS / (STRIP * heaviest_share)
         divided = self.objective == "cbow" and self.division[1]
         return min(rate, limit if divided else limit / (self.window + 1))  # C is window + 1 on average
 

@@ -17,7 +17,7 @@ from mumon.corpus import EncodedCorpus
 from mumon.errors import CorpusError, FormatError, TrainingError
 from mumon.matrices import Matrix
 from mumon.progress import Progress
-from mumon.sampling import NOISE, ORDER, SAMPLE, alias_table, keep_chances, noise_distribution, stream_seed
+from mumon.sampling import NOISE, ORDER, SAMPLE, alias_table, keep_chances, noise_distribution, row_rates, stream_seed
 from mumon.settings import Schedule, Settings
 from mumon.threads import one_blas_thread
 
@@ -81,6 +81,7 @@ class Trainer:
         self.progress = progress or Progress()
         self.keep = keep_chances(counts, settings.sample)
         self.alias = alias_table(noise_distribution(counts, settings.ns_exponent))
+        self.rates = row_rates(counts, settings.row_exponent)
         self.bounds = block_bounds(corpus.offsets)
         self._name, self._kernel = _kernel(settings)
 
@@ -187,7 +188,7 @@ class Trainer:
                 settings.shuffle, stream_seed(settings.seed, epoch, block, SAMPLE), ids, left, right,
             )  # fmt: skip
             loss, counted = self._kernel(
-                self.source, self.target, ids[:n], left[:n], right[:n], self.alias, np.float32(alpha),
+                self.source, self.target, ids[:n], left[:n], right[:n], self.alias, self.rates, np.float32(alpha),
                 stream_seed(settings.seed, epoch, block, NOISE),
             )  # fmt: skip
             return _Block(int(offsets[last] - offsets[first]), n, loss, counted)
@@ -245,9 +246,17 @@ def _kernel(settings: Settings) -> tuple[str, Callable[..., tuple[float, int]]]:
         division = settings.division
 
     def train(
-        source: Matrix, target: Matrix, ids: Any, left: Any, right: Any, alias: Any, alpha: np.float32, seed: np.uint64
+        source: Matrix,
+        target: Matrix,
+        ids: Any,
+        left: Any,
+        right: Any,
+        alias: Any,
+        rates: Any,
+        alpha: np.float32,
+        seed: np.uint64,
     ) -> tuple[float, int]:
-        return function(source, target, ids, left, right, alias, *noise, alpha, *division, seed)  # type: ignore[no-any-return]
+        return function(source, target, ids, left, right, alias, rates, *noise, alpha, *division, seed)  # type: ignore[no-any-return]
 
     return function.__name__, train
 

@@ -65,6 +65,10 @@ def train(
     ] = None,
     batch: Annotated[int | None, _option("--batch", "Targets that share noise words (default: 32).", min=1)] = None,
     ns_exponent: Annotated[float | None, _option("--ns-exponent", "Noise ∝ count^this (default: 0.75).")] = None,
+    rate_exponent: Annotated[
+        float | None,
+        _option("--rate-exponent", "Rates ∝ share^-this (default: 0.25 fast correct CBOW, else 0).", min=0),
+    ] = None,
     epochs: Annotated[int | None, _option("--epochs", "Passes over the corpus (default: 5).", min=1)] = None,
     total_epochs: Annotated[
         int | None, _option("--total-epochs", "Length of the rate schedule, to go on along it later.", min=1)
@@ -120,6 +124,7 @@ def train(
         "shared_negatives": shared_negatives,
         "batch": batch,
         "ns_exponent": ns_exponent,
+        "rate_exponent": rate_exponent,
         "epochs": epochs,
         "total_epochs": total_epochs,
         "alpha": lr,

@@ -1,8 +1,8 @@
 """CBOW with negative sampling: `cbow_exact` is per-window SGD, `cbow_fast` shares noise words among a batch of targets.
 
 Shapes: source, target (V, D); ids, left, right (n,): token i's window is [left[i], right[i]) without i itself;
-alias (V, 2). Rows are padded with zeros, which every update leaves zero. Both return (loss summed over some targets,
-how many targets).
+alias (V, 2). A row w learns at the rate alpha · rates[w], rates (V,). Rows are padded with zeros, which every update
+leaves zero. Both return (loss summed over some targets, how many targets).
 
 `divide_in` averages the C context vectors into h (else h is their sum); `divide_out` divides the gradient that each of
 them receives by C. The true gradient has both or neither; the famous fault is to have just one.
@@ -40,6 +40,7 @@ def cbow_exact(
     left: Any,
     right: Any,
     alias: Any,
+    rates: Any,
     negative: Any,
     alpha: Any,
     divide_in: Any,
@@ -64,7 +65,7 @@ def cbow_exact(
             if j != i:
                 add_row(h, 0, share if divide_in else real(1), source, ids[j])
         score = dot(h, 0, target, ids[i])
-        exchange(target, ids[i], h, dh, 0, alpha * (real(1) - sigmoid(score)))
+        exchange(target, ids[i], rates, h, dh, 0, alpha * (real(1) - sigmoid(score)))
         sampled = i % LOSS_EVERY == 0
         if sampled:
             counted += 1
@@ -72,12 +73,12 @@ def cbow_exact(
         for m in range(negative):
             if noise[m] != ids[i]:
                 score = dot(h, 0, target, noise[m])
-                exchange(target, noise[m], h, dh, 0, -alpha * sigmoid(score))
+                exchange(target, noise[m], rates, h, dh, 0, -alpha * sigmoid(score))
                 if sampled:
                     loss += minus_log_sigmoid(-score)
         for j in range(left[i], right[i]):
             if j != i:
-                add_row(source, ids[j], share if divide_out else real(1), dh, 0)
+                add_row(source, ids[j], rates[ids[j]] * (share if divide_out else real(1)), dh, 0)
     return loss, counted
 
 
@@ -89,6 +90,7 @@ def cbow_fast(
     left: Any,
     right: Any,
     alias: Any,
+    rates: Any,
     negative: Any,
     shared: Any,
     batch: Any,
@@ -165,11 +167,11 @@ def cbow_fast(
             # The targets themselves, one row each.
             for r in range(rows):
                 score = dot(h, r, target, ids[first + r])
-                exchange(target, ids[first + r], h, dh, r, alpha * (real(1) - sigmoid(score)))
+                exchange(target, ids[first + r], rates, h, dh, r, alpha * (real(1) - sigmoid(score)))
                 if batches % LOSS_EVERY == 0:
                     loss += minus_log_sigmoid(score)
             for m in range(shared):
-                add_row(target, words[m], real(1), dnoise, m)
+                add_row(target, words[m], rates[words[m]], dnoise, m)
             # The gradient reaches every row from the window's left edge to its right edge, but not the target's own.
             for r in range(rows):
                 i = first + r
@@ -184,6 +186,6 @@ def cbow_fast(
             batches += 1
 
         for j in range(low, high):
-            add_row(source, ids[j], real(1), change, j - low)
+            add_row(source, ids[j], rates[ids[j]], change, j - low)
             add_row(change, j - low + 1, real(1), change, j - low)
     return loss, counted

@@ -96,9 +96,10 @@ def add_row(a: Any, i: Any, scale: Any, b: Any, j: Any) -> None:
 
 
 @inlined
-def exchange(target: Any, word: Any, h: Any, dh: Any, i: Any, gradient: Any) -> None:
-    """One logistic unit's two updates: dh[i] gains the target row as it was, the target row gains h[i]."""
+def exchange(target: Any, word: Any, rates: Any, h: Any, dh: Any, i: Any, gradient: Any) -> None:
+    """One logistic unit's two updates: dh[i] gains the target row as it was, the target row gains h[i] at its rate."""
+    step = rates[word] * gradient
     for d in range(target.shape[1]):
         row = target[word, d]
         dh[i, d] += gradient * row
-        target[word, d] = row + gradient * h[i, d]
+        target[word, d] = row + step * h[i, d]

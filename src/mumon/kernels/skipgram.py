@@ -25,7 +25,16 @@ from mumon.kernels.numerics import (
 
 @kernel
 def skipgram_exact(
-    source: Any, target: Any, ids: Any, left: Any, right: Any, alias: Any, negative: Any, alpha: Any, seed: Any
+    source: Any,
+    target: Any,
+    ids: Any,
+    left: Any,
+    right: Any,
+    alias: Any,
+    rates: Any,
+    negative: Any,
+    alpha: Any,
+    seed: Any,
 ) -> Any:
     """One SGD step per (centre, context) pair with `negative` fresh noise words."""
     D, real, state = source.shape[1], source.dtype.type, seed
@@ -47,16 +56,16 @@ def skipgram_exact(
                 h[0, d] = source[ids[i], d]
                 dh[0, d] = real(0)
             score = dot(h, 0, target, ids[j])
-            exchange(target, ids[j], h, dh, 0, alpha * (real(1) - sigmoid(score)))
+            exchange(target, ids[j], rates, h, dh, 0, alpha * (real(1) - sigmoid(score)))
             if sampled:
                 loss += minus_log_sigmoid(score)
             for m in range(negative):
                 if noise[m] != ids[j]:
                     score = dot(h, 0, target, noise[m])
-                    exchange(target, noise[m], h, dh, 0, -alpha * sigmoid(score))
+                    exchange(target, noise[m], rates, h, dh, 0, -alpha * sigmoid(score))
                     if sampled:
                         loss += minus_log_sigmoid(-score)
-            add_row(source, ids[i], real(1), dh, 0)
+            add_row(source, ids[i], rates[ids[i]], dh, 0)
     return loss, counted
 
 
@@ -68,6 +77,7 @@ def skipgram_fast(
     left: Any,
     right: Any,
     alias: Any,
+    rates: Any,
     negative: Any,
     shared: Any,
     batch: Any,
@@ -131,11 +141,11 @@ def skipgram_fast(
             for j in range(left[i], right[i]):
                 if j != i:
                     score = dot(h, r, target, ids[j])
-                    exchange(target, ids[j], h, dh, r, alpha * (real(1) - sigmoid(score)))
+                    exchange(target, ids[j], rates, h, dh, r, alpha * (real(1) - sigmoid(score)))
                     if sampled:
                         loss += minus_log_sigmoid(score)
         for m in range(shared):
-            add_row(target, words[m], real(1), dnoise, m)
+            add_row(target, words[m], rates[words[m]], dnoise, m)
         for r in range(rows):
-            add_row(source, ids[first + r], real(1), dh, r)
+            add_row(source, ids[first + r], rates[ids[first + r]], dh, r)
     return loss, counted
