@@ -31,7 +31,10 @@ WHOLE = {
     "max_final_vocab": 1,
 }
 REAL = {"alpha": 0.0, "min_alpha": 0.0, "sample": 0.0, "ns_exponent": -math.inf, "rate_exponent": 0.0}
-LINEAR = ("ns_exponent", "rate_exponent")  # ranges of the other reals are orders of magnitude, and drawn by their logarithms
+LINEAR = (
+    "ns_exponent",
+    "rate_exponent",
+)  # ranges of the other reals are orders of magnitude, and drawn by their logarithms
 NUMBERS = ("sg", "cbow_mean")  # switches that gensim writes as 0 and 1
 SWITCHES = (*NUMBERS, "exact", "shrink_windows", "shuffle")
 NAMES = ("update", "unk")

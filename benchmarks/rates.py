@@ -1,0 +1,102 @@
+"""Which rate is best for how much text, and which update, each at its own best rate: the sweeps behind docs/rates.md.
+
+    MUMON_DATA=… python benchmarks/rates.py FOLDER
+
+For each amount of text and each method, every rate of a grid is trained with one seed, and the best on the dev halves
+of the five tasks is trained with two more. Results go to benchmarks/results/rates.json. FOLDER keeps corpora and
+sweeps: the same command goes on after an interruption.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import os
+import platform
+import subprocess
+import time
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from mumon import Word2Vec, WordVectors, corpus_from_files, datasets
+from mumon.evaluation import SUITE, evaluate, load_tasks
+from mumon.sweep import sweep
+
+RESULTS = Path(__file__).parent / "results" / "rates.json"
+SENTENCES = (60_000, 300_000, 700_000, None)  # None is the whole corpus
+SEEDS = (1, 2, 3)
+FIXED = {"vector_size": 200, "epochs": 5, "min_count": 5, "workers": 2}
+METHODS: dict[str, dict[str, Any]] = {"correct": {}, "faulty": {"update": "faulty"}, "skip-gram": {"sg": 1}}
+EXPONENTS = (0.0, 0.25)  # rate_exponent, for every method: fair to all
+# Around the best of earlier, coarser sweeps; the fewer the text, the higher.
+RATES = {
+    "correct": {
+        60_000: (0.15, 0.2, 0.3),
+        300_000: (0.1, 0.15, 0.2),
+        700_000: (0.1, 0.15, 0.2),
+        None: (0.075, 0.1, 0.15),
+    },
+    "faulty": {60_000: (0.05, 0.1, 0.15), 700_000: (0.05, 0.075, 0.1), None: (0.035, 0.05, 0.075)},
+    "skip-gram": {60_000: (0.05, 0.1, 0.15), 700_000: (0.025, 0.05, 0.075)},
+}
+
+
+def corpus_of(sentences: int | None, folder: Path) -> Path:
+    """The first sentences of the Wikipedia corpus, as a file."""
+    path = folder / f"{sentences or 'all'}.txt"
+    if not path.exists():
+        with lzma.open(datasets.fetch("enwiki"), "rt") as lines, path.with_suffix(".part").open("w") as file:
+            file.writelines(islice(lines, sentences))
+        path.with_suffix(".part").rename(path)
+    return path
+
+
+def scores_of(wv: WordVectors, tasks: Any) -> dict[str, dict[str, float]]:
+    """Dev, test and all-item scores of one model."""
+    report = evaluate(wv, tasks, resamples=0, progress=False)
+    return {
+        task: {fold: round(report.score("model", task, fold).score, 2) for fold in ("dev", "test", "all")}
+        for task in (*SUITE, "mean")
+    }
+
+
+def measure(sentences: int | None, method: str, folder: Path, tasks: Any) -> dict[str, Any]:
+    """Sweep one method on one amount of text, and train the best with every seed."""
+    corpus = corpus_from_files([corpus_of(sentences, folder)], workers=2)
+    common = {**FIXED, **METHODS[method]}
+    space = {"rate_exponent": EXPONENTS, "alpha": RATES[method][sentences]}
+    home = folder / f"{sentences or 'all'}-{method}"
+    swept = sweep(corpus, space, folder=home, tasks=tasks, fixed=common, seeds=SEEDS[:1], progress=True)
+    best = swept.best.options
+    seeds = [{"seed": SEEDS[0], "scores": scores_of(WordVectors.load(home / "best.mumon"), tasks)}]
+    for seed in SEEDS[1:]:
+        model = Word2Vec(corpus, seed=seed, progress=True, **common, **best)
+        seeds.append({"seed": seed, "scores": scores_of(model.wv, tasks)})
+    dev = [{**item.options, "dev": round(item.mean, 2)} for item in swept.configurations]
+    return {"tokens": corpus.tokens, "sentences": corpus.sentences, "dev": dev, "best": best, "seeds": seeds}
+
+
+def main() -> None:
+    """Everything that is not yet among the results, the smallest first."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    folder = parser.parse_args().folder
+    folder.mkdir(exist_ok=True)
+    tasks = load_tasks()
+    record = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"about": {}, "results": {}}
+    for sentences in SENTENCES:
+        for method in (name for name in METHODS if sentences in RATES[name]):
+            key = f"{sentences or 'all'} {method}"
+            if key in record["results"]:
+                continue
+            record["results"][key] = measure(sentences, method, folder, tasks)
+            commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout
+            record["about"] = {**FIXED, "window": 5, "negative": 5, "cores": os.cpu_count(), "commit": commit.strip(),
+                               "python": platform.python_version(), "date": time.strftime("%Y-%m-%d")}  # fmt: skip
+            RESULTS.write_text(json.dumps(record, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
