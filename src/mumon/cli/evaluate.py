@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mumon.cli import options, scores
+from mumon.cli import eval_tables, options
 
 if TYPE_CHECKING:
     from mumon.evaluation import Report
@@ -97,7 +97,7 @@ def evaluate(
     elif csv:
         write_csv(report)
     else:
-        scores.show(report, chosen, missing.value, sections)
+        eval_tables.show(report, chosen, missing.value, sections)
 
 
 def _load(paths: Sequence[str]) -> dict[str, WordVectors]:

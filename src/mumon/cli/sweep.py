@@ -134,7 +134,7 @@ def sweep(
         "progress": progress,
     }
     result = _run(corpus, _space(lists, random is not None), arguments, progress)
-    from mumon.sweep.tables import show
+    from mumon.cli.sweep_tables import show
 
     if json:
         print(json_.dumps(result.to_json(), ensure_ascii=False))

@@ -25,14 +25,14 @@ FOLD_SEED = 0  # the halves that `mumon eval` shows
 FOLDS: tuple[Fold, ...] = ("dev", "test")
 
 
-def load_judges(tasks: Sequence[Any] | None) -> list[Task]:
+def load_judges(tasks: Sequence[Any] | None, progress: Progress) -> list[Task]:
     """Tasks by name, file or as they are; only those of kinds that have a dev and a test half."""
     from mumon.evaluation import load_tasks
     from mumon.evaluation.tasks import Task
 
     given = None if tasks is None else list(tasks)
     ready = bool(given) and all(isinstance(task, Task) for task in given or [])
-    loaded: list[Task] = given if ready and given is not None else load_tasks(given)
+    loaded: list[Task] = given if ready and given is not None else load_tasks(given, progress=progress)
     if not loaded:
         raise OptionError("there are 0 tasks to choose by; name at least one")
     for task in loaded:

@@ -83,7 +83,7 @@ def sweep(
     if not chosen_seeds:
         raise OptionError("seeds has 0 seeds; give at least one")
     with chosen_progress(progress) as reporter:
-        questions = load_judges(tasks)
+        questions = load_judges(tasks, reporter)
         encoded = _encode(corpus, home, common, reporter)
         plan = plan_of(encoded, questions, checked, common, chosen_seeds, search, draws, seed)
         runner = Runner(plan, home, encoded, questions, common, compare, reporter)
