@@ -1,4 +1,4 @@
-"""Where mumon keeps what can be made again: encoded corpora and compiled kernels."""
+"""Where mumon keeps what can be made or fetched again: encoded corpora, compiled kernels, data sets."""
 
 from __future__ import annotations
 
