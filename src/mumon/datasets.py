@@ -1,7 +1,8 @@
 """Named public data sets, and how they get here.
 
-A file is looked for in the folder that the environment variable MUMON_DATA names (a mirror, laid out as `mumon data list --json` tells), then
-in the user's cache, and is else downloaded into the cache, provided that those very bytes have a public address.
+A file is looked for in the folder that the environment variable MUMON_DATA names (a mirror, in which each file has the
+path that the registry gives it), then in the user's cache, and is else downloaded into the cache, provided that those
+very bytes have a public address.
 
 >>> from mumon import datasets
 >>> datasets.find("google").title
@@ -18,6 +19,8 @@ from mumon.dataset_registry import ALIASES, REGISTRY, DataFile, Dataset
 from mumon.errors import DataError, MumonError, OptionError
 from mumon.paths import cache_directory
 from mumon.progress import Progress, chosen_progress
+
+__all__ = ["ALIASES", "REGISTRY", "DataFile", "Dataset", "fetch", "fetch_all", "find", "where"]
 
 MIRROR = "MUMON_DATA"
 MIRRORED, CACHED, ONLINE, BY_HAND = PLACES = ("mirror", "cache", "to download", "by hand")
