@@ -18,6 +18,7 @@ import subprocess
 import time
 from itertools import islice
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 
 from mumon import Word2Vec, WordVectors, corpus_from_files, datasets
@@ -74,8 +75,38 @@ def measure(sentences: int | None, method: str, folder: Path, tasks: Any) -> dic
     for seed in SEEDS[1:]:
         model = Word2Vec(corpus, seed=seed, progress=True, **common, **best)
         seeds.append({"seed": seed, "scores": scores_of(model.wv, tasks)})
-    dev = [{**item.options, "dev": round(item.mean, 2)} for item in swept.configurations]
+    dev = [{**item.options, "dev": round(item.mean, 2) if item.complete else None} for item in swept.configurations]
     return {"tokens": corpus.tokens, "sentences": corpus.sentences, "dev": dev, "best": best, "seeds": seeds}
+
+
+def rates_table(results: dict[str, Any]) -> str:
+    """Markdown: the mean dev score of every rate, for docs/rates.md."""
+    lines = ["| words | method | exponent | rate: mean of the dev halves |", "|---|---|---|---|"]
+    for key, found in results.items():
+        for exponent in EXPONENTS:
+            rows = sorted((row["alpha"], row["dev"]) for row in found["dev"] if row["rate_exponent"] == exponent)
+            best = max((dev for _, dev in rows if dev is not None), default=None)
+            cells = [
+                f"{alpha:g}: {'diverged' if dev is None else f'**{dev:.1f}**' if dev == best else f'{dev:.1f}'}"
+                for alpha, dev in rows
+            ]
+            words = f"{found['tokens'] / 1e6:.1f} M"
+            lines.append(f"| {words} | {key.split(maxsplit=1)[1]} | {exponent:g} | {', '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def seeds_table(results: dict[str, Any]) -> str:
+    """Markdown: each method at its best rate, test halves, mean ± standard deviation over seeds, for the README."""
+    lines = [f"| words | method | rate | {' | '.join(SUITE)} | mean |", "|" + "---|" * (len(SUITE) + 4)]
+    for key, found in results.items():
+        cells = []
+        for task in (*SUITE, "mean"):
+            scores = [run["scores"][task]["test"] for run in found["seeds"]]
+            cells.append(f"{fmean(scores):.1f}" + (f" ± {stdev(scores):.1f}" if task == "mean" else ""))
+        best = f"{found['best']['alpha']:g}, exponent {found['best']['rate_exponent']:g}"
+        words = f"{found['tokens'] / 1e6:.1f} M"
+        lines.append(f"| {words} | {key.split(maxsplit=1)[1]} | {best} | {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def main() -> None:
@@ -96,6 +127,7 @@ def main() -> None:
             record["about"] = {**FIXED, "window": 5, "negative": 5, "cores": os.cpu_count(), "commit": commit.strip(),
                                "python": platform.python_version(), "date": time.strftime("%Y-%m-%d")}  # fmt: skip
             RESULTS.write_text(json.dumps(record, indent=1) + "\n")
+    print(rates_table(record["results"]), seeds_table(record["results"]), sep="\n\n")
 
 
 if __name__ == "__main__":

@@ -35,7 +35,8 @@ class Analogies(str, Enum):
 
 def evaluate(
     models: Annotated[
-        list[str], typer.Argument(help="Model folders or vectors files, compared side by side.", show_default=False)
+        list[str],
+        typer.Argument(metavar="MODEL...", help="Model folders or vectors files, side by side.", show_default=False),
     ],
     tasks: Annotated[
         str,
