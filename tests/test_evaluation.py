@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import lzma
 import os
@@ -16,7 +17,7 @@ from scipy.stats import spearmanr
 
 from mumon import Word2Vec, WordVectors
 from mumon.errors import FormatError, OptionError
-from mumon.evaluation import SUITE, Task, evaluate, read_task, solve
+from mumon.evaluation import SUITE, Task, evaluate, load_tasks, read_task, solve
 from mumon.evaluation.bootstrap import Outcome, interval, weighted_spearman
 from mumon.evaluation.words import Finder
 
@@ -113,6 +114,28 @@ def test_gloves_scores_are_gensims(tmp_path):
     )
 
 
+def test_sections_that_are_empty_or_come_twice_compressed_files_and_options_are_as_in_gensim(tmp_path):
+    gensim = pytest.importorskip("gensim.models")
+    WV.save_word2vec_format(tmp_path / "v.bin", binary=True)
+    theirs = gensim.KeyedVectors.load_word2vec_format(str(tmp_path / "v.bin"), binary=True)
+    lines = [" ".join(words) for words in analogy_task().items]
+    text = "\n".join([": a", *lines[:9], ": b", ": a", "no question", *lines[9:]])
+    with gzip.open(tmp_path / "q.txt.gz", "wt") as file:
+        file.write(text)
+    for options in ({}, {"restrict_vocab": 150}):
+        expected = theirs.evaluate_word_analogies(str(tmp_path / "q.txt.gz"), **options)
+        assert WV.evaluate_word_analogies(tmp_path / "q.txt.gz", **options) == expected
+    task = similarity_task()
+    pairs = [f"{a}x{b}x{score}" for (a, b), score in zip(task.items, task.gold, strict=True)]
+    (tmp_path / "p.txt").write_text("\n".join([*pairs, "éxw1x3"]), encoding="latin-1")
+    options = {"delimiter": "x", "encoding": "latin-1", "restrict_vocab": 200}
+    expected = theirs.evaluate_word_pairs(str(tmp_path / "p.txt"), **options)
+    assert_same_correlations(WV.evaluate_word_pairs(tmp_path / "p.txt", **options), expected)
+    refused(
+        lambda: WV.evaluate_word_analogies(tmp_path / "q.txt.gz", similarity_function="x"), "'x'", error=OptionError
+    )
+
+
 def test_words_that_differ_in_case_only_are_one_word_as_in_gensim(tmp_path):
     words = [w for i in range(60) for w in (f"w{i}", f"W{i}")]
     wv = WordVectors(words, np.random.default_rng(5).standard_normal((120, 4)).astype(np.float32))
@@ -152,10 +175,11 @@ def test_a_question_without_any_word_left_has_no_answer():
     refused(lambda: solve(wv, [(0, 1, 2)], "divide"), "divide", "add or mul", error=OptionError)
 
 
-def test_rows_of_zeros_are_never_preferred():
-    vectors = np.array([[1, 0], [1, 1], [0, 1], [0, 0], [0.1, 2]], np.float32)
-    wv = WordVectors(list("abcze"), vectors)
+def test_rows_of_zeros_have_a_cosine_of_0_and_rows_of_nan_are_no_answer():
+    vectors = np.array([[1, 0], [1, 1], [0, 1], [0, 0], [0.1, 2], [np.nan, 1]], np.float32)
+    wv = WordVectors(list("abczen"), vectors)
     assert solve(wv, [(0, 1, 2)]).tolist() == [4]
+    assert solve(WordVectors(list("abcz"), vectors[:4]), [(0, 1, 2)]).tolist() == [3]
 
 
 # ---- folds
@@ -217,10 +241,15 @@ def test_a_word_is_looked_for_as_it_is_then_in_lower_case_then_with_the_other_ap
     assert evaluate(wv, [task], resamples=0).found["model"]["t"] == {"as is": 1, "lower case": 1, "missing": 1}
 
 
-def test_possessives_of_msr_are_a_section_of_their_own(tmp_path):
-    (tmp_path / "msr.txt").write_text("good\tbetter\tbad\tworse\ncity\tcity's\tboy\tboy's\n")
-    task = read_task(tmp_path / "msr.txt", name="syn")
+def test_possessives_of_msr_are_a_section_of_their_own(tmp_path, monkeypatch):
+    (tmp_path / "analogy").mkdir()
+    (tmp_path / "analogy/msr.txt").write_text("good\tbetter\tbad\tworse\ncity\tcity's\tboy\tboy's\n")
+    monkeypatch.setenv("MUMON_DATA", str(tmp_path))
+    with pytest.warns(UserWarning, match="not the syn known"):
+        (task,) = load_tasks(["msr"])
     assert task.sections == ("inflection", "possessive")
+    (tmp_path / "syn.txt").write_text(": one\ngood better bad worse\n: two\ncity cities boy boys\n")
+    assert read_task(tmp_path / "syn.txt").sections == ("one", "two")  # a file of one's own keeps its sections
 
 
 # ---- intervals and comparisons
@@ -259,6 +288,41 @@ def test_a_better_model_is_called_better_and_a_copy_is_not():
     assert report.compare("good", "rough")[0].verdict == "worse"
 
 
+def test_models_are_compared_on_the_items_that_both_have_the_words_of():
+    task = similarity_task(200)
+    part = WordVectors(WORDS[:150], WV.vectors[:150])
+    report = evaluate({"whole": WV, "part": part}, [task])
+    assert report.score("whole", "pairs").score != report.score("part", "pairs").score
+    comparison = report.compare("whole", "part")[0]
+    assert (comparison.difference, comparison.low, comparison.high) == (0, 0, 0)
+    assert comparison.n == report.score("part", "pairs").covered < 100
+    assert report.compare("whole", "part", missing="zero")[0].n == 200
+
+
+def test_questions_before_the_first_section_belong_to_the_whole_only():
+    right, wrong = analogy_task().items[::2], analogy_task().items[1::2]
+    task = Task("q", "analogy", (*right, *wrong), ("",) * 30 + ("wrong",) * 30)
+    report = evaluate(WV, [task])
+    score, mean = report.score("model", "q"), report.score("model", "mean")
+    assert (score.score, score.low, score.high) == (mean.score, mean.low, mean.high) and score.low < 50 < score.high
+    assert [s.section for s in report.scores if s.fold == "all" and s.missing == "skip"] == ["", "wrong"]
+
+
+def test_tasks_that_a_report_could_not_tell_apart_are_refused():
+    refused(
+        lambda: evaluate(WV, [similarity_task(), similarity_task()]), "'pairs' is the name of two", error=OptionError
+    )
+    refused(lambda: evaluate(WV, [similarity_task(name="mean")]), "'mean'", "rename", error=OptionError)
+    refused(lambda: evaluate(WV, [Task("none", "analogy", (), ())]), "0 items", error=OptionError)
+
+
+def test_a_model_a_single_task_and_a_path_will_do(planted, tmp_path):
+    model = Word2Vec(planted[:300], vector_size=8, min_count=1, epochs=1, workers=1)
+    (tmp_path / "p.csv").write_text("country1,capital1,9\ncountry2,capital1,3\ntopic1.1,topic1.2,5\n")
+    report = evaluate({"a": model, "b": model.wv}, str(tmp_path / "p.csv"), resamples=0)
+    assert report.score("a", "p").score == report.score("b", "p").score
+
+
 def test_a_report_is_the_same_every_time_and_its_mean_is_that_of_its_tasks():
     tasks = [similarity_task(), analogy_task()]
     first, again = (evaluate(WV, tasks, workers=w) for w in (1, 2))
@@ -293,6 +357,10 @@ def test_a_task_without_any_known_word_is_left_out_of_the_mean():
         ('"new york",city,9\nsun,moon,5\n', "similarity", (("new york", "city"), ("sun", "moon"))),
         (": one\na b c d\n: two\ne f g h\n", "analogy", (("a", "b", "c", "d"), ("e", "f", "g", "h"))),
         ("a\tb\tc\td\n", "analogy", (("a", "b", "c", "d"),)),
+        ("word1,word2,word3,answer\na,b,c,d\n", "analogy", (("a", "b", "c", "d"),)),
+        ("a b c d \t\ne f g h\n", "analogy", (("a", "b", "c", "d"), ("e", "f", "g", "h"))),
+        ('cup\t"\t9\t\nsun\tmoon\t5\t\n', "similarity", (("cup", '"'), ("sun", "moon"))),
+        ("word\tcategory\ncat\tanimal\nrose\tplant\n", "categories", (("cat",), ("rose",))),
         ("cat animal\nrose plant\n", "categories", (("cat",), ("rose",))),
     ],
 )
@@ -316,7 +384,9 @@ def test_sections_are_kept_and_googles_have_two_halves(tmp_path):
     ("text", "patterns"),
     [
         ("", ["0 lines"]),
-        ("a b c d\na b c d\na b c\n", ["4 and of 3 columns"]),
+        ("a b c d\na b c d\na b c\n", ["4 columns in its first line and 3 in 'a b c'"]),
+        ("a b\na b 5\n", ["2 columns in its first line and 3"]),
+        ("a,b,5\na,,5\n", ["3 columns in its first line and 2"]),
         ("a\tb\tmany\nc\td\t5\ne\tf\t?\n", ["e f", "no number"]),
         ("only\nwords\n", ["1 columns"]),
         (b"caf\xe9 tea 5\n", ["not UTF-8", "byte 3"]),
@@ -357,6 +427,8 @@ def test_the_word_that_does_not_belong_is_found(tmp_path):
     (tmp_path / "topics").mkdir()
     (tmp_path / "topics" / "animals.txt").write_text("cat\ndog\ncow\n\ncar\n")
     assert read_task(tmp_path / "topics", kind="outliers").sections == ("animals",)
+    (tmp_path / "blank.txt").write_text(": animals\ncat\ndog\n  \ncar\n: cars\ncar\npig\n\ncat\n")
+    assert len(read_task(tmp_path / "blank.txt", kind="outliers")) == 2
     (tmp_path / "none.txt").write_text("cat\ndog\n")
     refused(lambda: read_task(tmp_path / "none.txt", kind="outliers"), "0 outliers", error=FormatError)
 

@@ -16,7 +16,7 @@ from mumon.errors import FormatError, OptionError
 from mumon.matrices import Matrix, initial_rows, new_matrix
 from mumon.progress import Progress, chosen_progress
 from mumon.sampling import heaviest_share
-from mumon.settings import Schedule, Settings, whole_number
+from mumon.settings import Schedule, Settings, finite_number, whole_number
 from mumon.threads import available_cores
 from mumon.training import Epoch, Trainer
 from mumon.vectors import WordVectors
@@ -63,7 +63,7 @@ class Word2Vec:
         cost per word that hardly grows with the window.
     rate_exponent
         Words learn at alpha times a power of their share of the text, share^-rate_exponent, so that rare words take
-        larger steps than frequent ones: by default 0.25 for correct CBOW unless `exact`, and 0 (all alike) otherwise.
+        larger steps than frequent ones: by default 0.25, and with `exact` 0 (all alike).
     unk
         A word that stands for all words outside the vocabulary; by default they are passed over.
     vocab
@@ -152,7 +152,7 @@ class Word2Vec:
         self._schedule = Schedule(alpha, min_alpha, self.epochs if total_epochs is None else total_epochs)
         self._alpha, self.min_alpha = self._schedule.alpha, self._schedule.min_alpha
         self._tokens_before = 0  # trained elsewhere, before this model's history
-        self._check_left(self.epochs)
+        self._schedule.check_left(self.epochs)
         self.corpus_count = self.corpus_total_words = 0
         self._progress = progress
         self._kept: tuple[Any, EncodedCorpus] | None = None
@@ -178,7 +178,9 @@ class Word2Vec:
 
     @alpha.setter
     def alpha(self, value: float | None) -> None:
-        self._alpha = value
+        if self._schedule.done == 0:  # it has not begun: this is its rate
+            self._schedule = replace(self._schedule, alpha=value)
+        self._alpha = value if value is None else finite_number("alpha", value, above=0)
 
     @property
     def wv(self) -> WordVectors:
@@ -247,13 +249,13 @@ class Word2Vec:
         `merge_vocab` is "new" or "union". `total_examples` and `total_words` are gensim's way of knowing how far along
         it is; mumon counts for itself.
         """
-        epochs = self._plan(epochs, total_epochs, start_alpha, end_alpha)
+        schedule, epochs = self._plan(epochs, total_epochs, start_alpha, end_alpha)
         with chosen_progress(self._progress) as progress:
             corpus = self._read(sentences, corpus_file, progress)
             if merge_vocab is not None:
                 self.build_vocab(corpus, merge_vocab=merge_vocab)
             vocabulary = self._counted(corpus)
-            self._choose_rate(corpus.tokens, progress)
+            self._schedule = self._with_rate(schedule, corpus.tokens, progress)
             lookup = vocabulary.lookup(corpus)
             trainer = Trainer(corpus, lookup, vocabulary.counts, self._source, self._target, self.settings, progress)
             try:
@@ -267,40 +269,31 @@ class Word2Vec:
 
     def _plan(
         self, epochs: int | None, total_epochs: int | None, start_alpha: float | None, end_alpha: float | None
-    ) -> int:
-        """How many epochs to train; starts a new schedule where that is asked for or the old one is finished."""
+    ) -> tuple[Schedule, int]:
+        """The schedule to walk (a new one if that is asked for or the old one is finished), and for how many epochs."""
+        schedule = self._schedule
         if epochs is not None:
             epochs = whole_number("epochs", epochs)
-        if self._schedule.left == 0 or any(value is not None for value in (total_epochs, start_alpha, end_alpha)):
-            self._schedule = Schedule(
+        if schedule.left == 0 or any(value is not None for value in (total_epochs, start_alpha, end_alpha)):
+            schedule = Schedule(
                 self._alpha if start_alpha is None else start_alpha,
                 self.min_alpha if end_alpha is None else end_alpha,
                 (epochs or self.epochs) if total_epochs is None else total_epochs,
             )
         if epochs is None:
-            left, begun = self._schedule.left, self._schedule.done > 0
-            epochs = left if begun else min(self.epochs, left)
-        self._check_left(epochs)
-        return epochs
+            epochs = schedule.left if schedule.done else min(self.epochs, schedule.left)
+        schedule.check_left(epochs)
+        return schedule, epochs
 
-    def _choose_rate(self, tokens: int, progress: Progress) -> None:
-        """Let the rule choose the rate that nobody gave, by all the tokens that the model will then have seen."""
-        if self._schedule.alpha is None:
-            before = self._tokens_before + sum(epoch.tokens for epoch in self.history)
-            counts, settings = self._require_vocabulary().counts, self.settings
-            share = heaviest_share(counts, settings.sample, settings.row_exponent)
-            alpha = self.settings.default_alpha(before + tokens * self._schedule.total, share)
-            self._schedule = replace(self._schedule, alpha=alpha)
-            progress.note(
-                f"starting rate {alpha:.3g}, by the rule for {tokens:,} tokens × {self._schedule.total} epochs"
-            )
-
-    def _check_left(self, epochs: int) -> None:
-        if epochs > self._schedule.left:
-            raise OptionError(
-                f"epochs is {epochs} but the rate schedule has {self._schedule.left} of {self._schedule.total} left; "
-                "ask for fewer, or start a new schedule with total_epochs or a rate"
-            )
+    def _with_rate(self, schedule: Schedule, tokens: int, progress: Progress) -> Schedule:
+        """A schedule whose rate, if nobody gave one, is chosen by all tokens that the model will then have seen."""
+        if schedule.alpha is not None:
+            return schedule
+        seen = self._tokens_before + sum(epoch.tokens for epoch in self.history) + tokens * schedule.total
+        counts, settings = self._require_vocabulary().counts, self.settings
+        alpha = settings.default_alpha(seen, heaviest_share(counts, settings.sample, settings.row_exponent))
+        progress.note(f"learning rate {alpha:.3g}, by the rule for {seen:,} tokens in all epochs")
+        return replace(schedule, alpha=alpha)
 
     def _counted(self, corpus: EncodedCorpus) -> Vocabulary:
         """The vocabulary, with the frequencies of this corpus where nothing is known of them yet."""
@@ -322,6 +315,8 @@ class Word2Vec:
             **{name: getattr(self, name) for name in MODEL_OPTIONS},
             "alpha": self._alpha,  # null if the rule chose it: it will again
             "schedule": asdict(self._schedule),
+            "tokens_before": self._tokens_before,
+            "row_exponent": self.settings.row_exponent,  # for people: what rate_exponent null came to
         }
         history = [epoch.to_json() for epoch in self.history]
         save_model(path, vocabulary.words, vocabulary.counts, self.wv.vectors, self.syn1neg, config, history)
@@ -345,7 +340,7 @@ class Word2Vec:
             raise FormatError(
                 f"{os.fspath(path)} does not say how it was trained ({error}); load it with WordVectors.load"
             ) from None
-        model._schedule = schedule
+        model._schedule, model._tokens_before = schedule, int(saved.get("tokens_before", 0))
         unk = model.unk if model.unk in loaded.words else None
         model._adopt(loaded.words, loaded.counts, unk, loaded.vectors, loaded.output)
         return model

@@ -62,13 +62,17 @@ def keep_chances(counts: npt.NDArray[np.int64], sample: float) -> npt.NDArray[np
 def row_rates(counts: npt.NDArray[np.int64], exponent: float) -> npt.NDArray[np.float32]:
     """How many times alpha each word's rows learn at: ∝ share^-exponent, 1 at TYPICAL_SHARE, at most MOST_RATE.
 
-    A rare word has few updates to get where it should be, a frequent one has so many that large ones are noise.
+    A rare word has few updates to get where it should be, a frequent one has so many that large ones are noise. Where
+    all words are more frequent than TYPICAL_SHARE, the rarest learns at alpha.
 
-    >>> [round(float(rate), 2) for rate in row_rates(np.array([937_500, 62_436, 64]), 0.25)]
-    [0.09, 0.18, 1.0]
+    >>> [round(float(rate), 2) for rate in row_rates(np.array([937_500, 62_436, 63, 1]), 0.25)]
+    [0.09, 0.18, 1.0, 2.83]
+    >>> row_rates(np.array([5, 5, 5]), 0.25).tolist()
+    [1.0, 1.0, 1.0]
     """
     shares = np.maximum(counts, 1) / max(counts.sum(), 1)
-    return np.asarray(np.minimum((shares / TYPICAL_SHARE) ** -exponent, MOST_RATE), np.float32)
+    reference = max(TYPICAL_SHARE, float(shares.min(initial=1.0)))
+    return np.asarray(np.minimum((shares / reference) ** -exponent, MOST_RATE), np.float32)
 
 
 def heaviest_share(counts: npt.NDArray[np.int64], sample: float, exponent: float) -> float:
@@ -78,4 +82,4 @@ def heaviest_share(counts: npt.NDArray[np.int64], sample: float, exponent: float
     0.6
     """
     kept = counts * (keep_chances(counts, sample) / CERTAIN)
-    return float((kept * row_rates(counts, exponent)).max() / kept.sum()) if counts.any() else 0.0
+    return float((kept * row_rates(counts, exponent)).max() / kept.sum()) if kept.any() else 0.0

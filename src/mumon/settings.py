@@ -37,9 +37,9 @@ SAFE_STEPS = 1.5
 # Fitted to sweeps over 1.3 M … 65 M words × 5 epochs (docs/rates.md). The lower bounds are the rates of the paper and
 # of word2vec, chosen on corpora of 10⁹ words and more.
 RATES = {
-    "correct": RateRule(0.075, 0.2, 0.15, 0.27),
-    "faulty": RateRule(0.025, 0.1, 0.07, 0.3),
-    "sg": RateRule(0.025, 0.05, 0.025, 0.3),
+    "correct": RateRule(0.075, 0.3, 0.13, 0.3),
+    "faulty": RateRule(0.025, 0.15, 0.07, 0.3),
+    "sg": RateRule(0.025, 0.1, 0.045, 0.3),
     "sum": RateRule(0.025, 0.025, 0.025, 0),
 }
 
@@ -93,17 +93,10 @@ class Settings:
 
     @property
     def row_exponent(self) -> float:
-        """How much slower frequent words learn (see `sampling.row_rates`): 0 is plain SGD, as in the paper.
-
-        By default 0.25 for correct CBOW by the fast kernel, which it serves; it did nothing for the faulty update.
-        """
+        """How much slower frequent words learn (see `sampling.row_rates`): 0, as with `exact`, is the paper's SGD."""
         if self.rate_exponent is not None:
             return self.rate_exponent
-        return (
-            0.25
-            if (self.objective, self.update, self.cbow_mean, self.exact) == ("cbow", "correct", True, False)
-            else 0.0
-        )
+        return 0.0 if self.exact else 0.25
 
     def default_alpha(self, tokens: int, heaviest_share: float = 0.0) -> float:
         """The rate to start from when the user names none, for so many tokens to be trained, epochs included.
@@ -112,16 +105,17 @@ class Settings:
         up most of the text (`sampling.heaviest_share`), that calls for smaller steps.
 
         >>> [round(Settings().default_alpha(tokens), 3) for tokens in (10**6, 10**8, 10**9, 10**10)]
-        [0.2, 0.15, 0.081, 0.075]
+        [0.3, 0.13, 0.075, 0.075]
         >>> round(Settings().default_alpha(10**6, heaviest_share=0.5), 3)
         0.023
         """
         rate = RATES["sg" if self.objective == "sg" else self.update if self.cbow_mean else "sum"].at(tokens)
         if self.exact or not heaviest_share:
             return rate
-        limit = SAFE_STEPS / (STRIP * heaviest_share)
+        contexts = self.window + 1 if self.shrink_windows else 2 * self.window  # C, on average
         divided = self.objective == "cbow" and self.division[1]
-        return min(rate, limit if divided else limit / (self.window + 1))  # C is window + 1 on average
+        steps = max(STRIP, self.batch) * heaviest_share * (1 if divided else contexts)
+        return min(rate, SAFE_STEPS / steps)
 
 
 @dataclass(frozen=True)
@@ -148,6 +142,14 @@ class Schedule:
     def left(self) -> int:
         """How many epochs are still to come."""
         return self.total - self.done
+
+    def check_left(self, epochs: int) -> None:
+        """Refuse to train more epochs than are left."""
+        if epochs > self.left:
+            raise OptionError(
+                f"epochs is {epochs} but the rate schedule has {self.left} of {self.total} left; ask for fewer, or "
+                "start a new schedule with total_epochs or a rate"
+            )
 
     def rate(self, epochs: float) -> float:
         """The rate so many epochs after those that are done."""

@@ -32,7 +32,7 @@ def demo(
         f"Training correct CBOW on {sum(map(len, sentences)):,} words of the documentation inside this Python …",
         highlight=False,
     )
-    model = Word2Vec(sentences, vector_size=100, min_count=5, epochs=epochs, alpha=0.1, progress=console.is_terminal)
+    model = Word2Vec(sentences, vector_size=100, min_count=5, epochs=epochs, progress=console.is_terminal)
     losses = [epoch.loss for epoch in model.history]
     words, seconds = (sum(getattr(epoch, name) for epoch in model.history) for name in ("tokens", "seconds"))
     console.print(

@@ -29,11 +29,11 @@ TREATED = {"skip": "skipped", "zero": "counted as zero"}
 def show(report: Report, tasks: Sequence[Task], missing: Missing, sections: bool) -> None:
     """Everything that a person wants to see of a report, on standard output."""
     console = stdout()
-    if len(report.models) > 1:
+    if len(report.models) > 1 and report.averaged:
         console.print(_overview(report, missing))
     console.print(_details(report, missing, sections))
     for other in report.models[1:]:
-        if report.averaged and report.samples[other, report.averaged[0], "all", missing].size:
+        if report.averaged and report.resamples:
             console.print(_comparison(report.compare(report.models[0], other, "all", missing)))
     _footnotes(console, report, tasks, missing)
     _neighbours(console, report)
@@ -42,7 +42,7 @@ def show(report: Report, tasks: Sequence[Task], missing: Missing, sections: bool
 def _overview(report: Report, missing: Missing) -> Table:
     """The paper's Table 1: a row per model, dev/test in each cell."""
     names = [*report.averaged, *(["mean"] if report.averaged else [])]
-    table = new_table("dev / test", "model", *names)
+    table = new_table("dev / test", "model", *map(plain, names))
     for model in report.models:
         cells = []
         for name in names:
@@ -56,7 +56,7 @@ def _details(report: Report, missing: Missing, sections: bool) -> Table:
     other: Missing = "zero" if missing == "skip" else "skip"
     columns = ["dev", "test", "all", "95 % interval", f"missing {TREATED[other]}", "covered"]
     several = len(report.models) > 1
-    table = new_table("all items" if several else report.models[0], "task", *["model"] * several, *columns)
+    table = new_table("all items" if several else plain(report.models[0]), "task", *["model"] * several, *columns)
     for task in [*report.task_names, *(["mean"] if report.averaged else [])]:
         rows = [row for row in report.rows() if (row.task, row.fold, row.missing) == (task, "all", missing)]
         for section in dict.fromkeys(row.section for row in rows):
@@ -104,9 +104,7 @@ def _footnotes(console: Console, report: Report, tasks: Sequence[Task], missing:
         tally: Counter[str] = Counter()
         for counts in report.found[model].values():
             tally.update(counts)
-        parts = ", ".join(
-            f"{tally[how]:,} {how}" for how in ("as is", "lower case", "other apostrophe", "missing") if tally[how]
-        )
+        parts = ", ".join(f"{tally[how]:,} {how}" for how in FOUND if tally[how])
         console.print(f"[dim]Words of the tasks found in {plain(model)}: {parts}.[/]")
     left_out = [
         task.name for task in tasks if task.kind in ("similarity", "analogy") and task.name not in report.averaged

@@ -36,7 +36,7 @@ class Analogies(str, Enum):
 def evaluate(
     models: Annotated[
         list[str],
-        typer.Argument(metavar="MODEL...", help="Model folders or vectors files, side by side.", show_default=False),
+        typer.Argument(metavar="MODEL", help="Model folders or vectors files, side by side.", show_default=False),
     ],
     tasks: Annotated[
         str,
@@ -68,7 +68,7 @@ def evaluate(
     threads: options.Threads = None,
     json: options.Json = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print every score as comma-separated values.")] = False,
-    quiet: options.Quiet = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
     """Score MODELS on word similarity and analogies: the paper's five tasks, or your own.
 
@@ -81,6 +81,7 @@ def evaluate(
     chosen = load_tasks([name.strip() for name in tasks.split(",") if name.strip()], progress=progress)
     chosen += [read_task(path, kind="categories") for path in categories or []]
     chosen += [read_task(path, kind="outliers") for path in outliers or []]
+    probes = None if words is None else [word.strip() for word in words.split(",") if word.strip()]
     report = run(
         _load(models),
         chosen,
@@ -88,13 +89,13 @@ def evaluate(
         seed=seed,
         resamples=resamples,
         restrict_vocab=restrict_vocab,
-        probes=None if words is None else words.split(","),
+        probes=probes,
         workers=threads,
         progress=progress,
     )
     if json:
         settings = {"method": method.value, "seed": seed, "restrict_vocab": restrict_vocab, "resamples": resamples}
-        print(json_.dumps({"settings": settings, **report.to_json()}, ensure_ascii=False))
+        print(json_.dumps({"settings": settings, **report.to_json(missing.value)}, ensure_ascii=False))
     elif csv:
         write_csv(report)
     else:

@@ -67,7 +67,7 @@ def train(
     ns_exponent: Annotated[float | None, _option("--ns-exponent", "Noise ∝ count^this (default: 0.75).")] = None,
     rate_exponent: Annotated[
         float | None,
-        _option("--rate-exponent", "Rates ∝ share^-this (default: 0.25 fast correct CBOW, else 0).", min=0),
+        _option("--rate-exponent", "Rates ∝ share^-this (default: 0.25; 0 with --exact).", min=0),
     ] = None,
     epochs: Annotated[int | None, _option("--epochs", "Passes over the corpus (default: 5).", min=1)] = None,
     total_epochs: Annotated[

@@ -2,7 +2,8 @@
 
 from mumon.evaluation.analogy import solve
 from mumon.evaluation.evaluate import evaluate
+from mumon.evaluation.files import read_task
 from mumon.evaluation.report import Comparison, Report, Score
-from mumon.evaluation.tasks import SUITE, Task, load_tasks, read_task
+from mumon.evaluation.tasks import SUITE, Task, load_tasks
 
 __all__ = ["SUITE", "Comparison", "Report", "Score", "Task", "evaluate", "load_tasks", "read_task", "solve"]

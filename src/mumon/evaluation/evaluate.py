@@ -17,9 +17,12 @@ from mumon.evaluation.groups import outlier_positions, purity
 from mumon.evaluation.report import MISSING, Missing, Report, Score
 from mumon.evaluation.tasks import FOLDS, Fold, Task, load_tasks
 from mumon.evaluation.words import Finder
+from mumon.model import Word2Vec
 from mumon.neighbours import cosines
 from mumon.progress import Progress, chosen_progress
 from mumon.vectors import WordVectors
+
+Vectors = WordVectors | Word2Vec
 
 RESTRICT_VOCAB = 300_000  # gensim's: rarer words are neither asked about nor answered with
 PROBES = ("king", "paris", "computer", "music", "good", "walking")
@@ -27,8 +30,8 @@ WORK = {"similarity": 1, "analogy": 100, "categories": 5, "outliers": 1}  # shar
 
 
 def evaluate(
-    models: WordVectors | Mapping[str, WordVectors],
-    tasks: Sequence[str | os.PathLike[str] | Task] | None = None,
+    models: Vectors | Mapping[str, Vectors],
+    tasks: str | os.PathLike[str] | Task | Sequence[str | os.PathLike[str] | Task] | None = None,
     *,
     method: Method = "add",
     seed: int = 0,
@@ -51,12 +54,14 @@ def evaluate(
     >>> round(score.score), score.covered, score.n
     (100, 3, 4)
     """
-    named = {"model": models} if isinstance(models, WordVectors) else dict(models)
+    given = models if isinstance(models, Mapping) else {"model": models}
+    named = {name: vectors.wv if isinstance(vectors, Word2Vec) else vectors for name, vectors in given.items()}
     with chosen_progress(progress) as reporter:
-        chosen = _tasks(tasks, reporter)
+        chosen = load_tasks([tasks] if isinstance(tasks, str | os.PathLike | Task) else tasks, progress=reporter)
         if not named or not chosen:
             raise OptionError(f"{len(named)} models and {len(chosen)} tasks were given; give at least 1 of each")
-        report = Report(list(named), [task.name for task in chosen])
+        report = Report(list(named), [task.name for task in chosen], seed=seed, resamples=resamples)
+        report.folds = {(task.name, fold): task.fold(fold, seed) for task in chosen for fold in FOLDS}
         for name, wv in named.items():
             finder = Finder(wv, restrict_vocab or None)
             run = _Run(name, finder, report, method, seed, resamples, workers, reporter)
@@ -96,9 +101,9 @@ class _Run:
                 score = value if missing == "skip" else value * covered / len(task)
                 self._add(task.name, "", "all", missing, score, (math.nan, math.nan), len(task), covered)
         else:
-            outcome = self._outcome(task)
+            outcome = self.report.outcomes[self.model, task.name] = self._outcome(task)
             for fold in FOLDS:
-                self._score(task.name, "", fold, outcome.restricted(task.fold(fold, self.seed)))
+                self._score(task.name, "", fold, outcome.restricted(self.report.folds[task.name, fold]))
             for section, items in task.groups().items():
                 self._score(task.name, section, "all", outcome.restricted(items))
         self.done += WORK[task.kind]
@@ -110,7 +115,9 @@ class _Run:
             places, found = outlier_positions(task, self.finder)
             self._score(task.name, "position", "all", Outcome(places, found))
             return Outcome((places == 1).astype(np.float64), found)
-        rows = np.array([self.finder.rows(words) for words in task.items], np.int64).reshape(len(task), -1)
+        if not len(task):
+            raise OptionError(f"the task {task.name} has 0 items; give it some")
+        rows = np.array([self.finder.rows(words) for words in task.items], np.int64)
         found = np.all(rows >= 0, axis=1)
         values = np.zeros(len(task))
         if task.kind == "similarity":
@@ -154,13 +161,6 @@ class _Run:
         covered: int,
     ) -> None:
         self.report.scores.append(Score(self.model, task, section, fold, missing, score, *bounds, n, covered))
-
-
-def _tasks(given: Sequence[str | os.PathLike[str] | Task] | None, progress: Progress) -> list[Task]:
-    if given is None:
-        return load_tasks(progress=progress)
-    loaded = [[each] if isinstance(each, Task) else load_tasks([each], progress=progress) for each in given]
-    return [task for tasks in loaded for task in tasks]
 
 
 def _neighbours(wv: WordVectors, probes: Sequence[str] | None, topn: int = 6) -> dict[str, list[str]]:

@@ -1,22 +1,23 @@
 """gensim's two evaluations, with its arguments, its conventions and its results.
 
 `mumon.evaluation.evaluate` looks a word up as it is and then in lower case; gensim compares everything in upper case,
-and of several words that differ in case only the most frequent counts.
+and of several words that differ in case only the most frequent counts. One thing is better: gensim ignores its argument
+`similarity_function`; here "most_similar_cosmul" answers by 3CosMul.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mumon.errors import FormatError
+from mumon.errors import FormatError, OptionError
 from mumon.evaluation.analogy import solve
+from mumon.evaluation.files import read_lines
 from mumon.neighbours import cosines
 from mumon.vectors import WordVectors
 
@@ -40,16 +41,14 @@ def word_pairs(
 
     vocabulary = _vocabulary(wv, restrict_vocab, case_insensitive)
     rows, gold = [], []
-    with Path(pairs).open(encoding=encoding) as file:
-        for line in file:
-            fields = (line.upper() if case_insensitive else line).split(delimiter)
-            try:
-                a, b, score = fields[0], fields[1], float(fields[2])
-            except (ValueError, IndexError):
-                continue
-            if not line.startswith("#") and len(fields) == 3:
-                rows.append((vocabulary.get(a, -1), vocabulary.get(b, -1)))
-                gold.append(score)
+    for line in read_lines(Path(pairs), encoding):
+        fields = [field.upper() if case_insensitive else field for field in line.split(delimiter)]
+        try:
+            a, b, score = fields
+            gold.append(float(score))
+        except ValueError:  # a comment, a header, an empty line
+            continue
+        rows.append((vocabulary.get(a, -1), vocabulary.get(b, -1)))
     places, scores = np.array(rows, np.int64).reshape(-1, 2), np.array(gold)
     known = np.all(places >= 0, axis=1)
     values = np.zeros(len(places))
@@ -75,24 +74,24 @@ def word_analogies(
     similarity_function: str = "most_similar",
 ) -> tuple[float, list[Section]]:
     """(accuracy, sections with the questions answered right and wrong); see `WordVectors.evaluate_word_analogies`."""
+    if similarity_function not in ("most_similar", "most_similar_cosmul"):
+        raise OptionError(f"similarity_function is {similarity_function!r}; it is most_similar or most_similar_cosmul")
     vocabulary = _vocabulary(wv, restrict_vocab, case_insensitive)
-    asked = list(_questions(analogies, case_insensitive))
+    sections, asked = _questions(analogies, case_insensitive)
     rows = np.array([[vocabulary.get(word, -1) for word in words] for _, words in asked], np.int64).reshape(-1, 4)
     known = np.all(rows >= 0, axis=1)
     right = np.zeros(len(asked), bool)
     multiply = similarity_function == "most_similar_cosmul"
     answers = _answers(wv, rows[known, :3], vocabulary, restrict_vocab, case_insensitive, multiply)
     right[known] = answers == rows[known, 3]
-    sections: dict[str, Section] = {}
-    for (name, words), correct, kept in zip(asked, right, known | dummy4unknown, strict=True):
-        section = sections.setdefault(name, {"section": name, "correct": [], "incorrect": []})
-        if kept and words:
+    for (section, words), correct, kept in zip(asked, right, known | dummy4unknown, strict=True):
+        if kept:
             section["correct" if correct else "incorrect"].append(words)
     total: Section = {"section": "Total accuracy"}
     for verdict in ("correct", "incorrect"):
-        total[verdict] = [words for section in sections.values() for words in section[verdict]]
+        total[verdict] = [words for section in sections for words in section[verdict]]
     n = len(total["correct"]) + len(total["incorrect"])
-    return (len(total["correct"]) / n if n else 0.0), [*sections.values(), total]
+    return (len(total["correct"]) / n if n else 0.0), [*sections, total]
 
 
 def _vocabulary(wv: WordVectors, restrict_vocab: int, case_insensitive: bool) -> dict[str, int]:
@@ -101,19 +100,22 @@ def _vocabulary(wv: WordVectors, restrict_vocab: int, case_insensitive: bool) ->
     return {(word.upper() if case_insensitive else word): row for row, word in reversed(list(enumerate(words)))}
 
 
-def _questions(path: str | os.PathLike[str], upper: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """(section, words) of each question; lines that have not four words are passed over, as in gensim."""
-    section = None
-    with Path(path).open(encoding="utf8") as file:
-        for number, line in enumerate(file, 1):
-            if line.startswith(": "):
-                section = line.lstrip(": ").strip()
-                continue
-            if section is None:
-                raise FormatError(f"{os.fspath(path)} has no section before line {number}; begin it with ': name'")
-            words = tuple((line.upper() if upper else line).split())
-            if len(words) == 4:
-                yield section, words
+def _questions(
+    path: str | os.PathLike[str], upper: bool
+) -> tuple[list[Section], list[tuple[Section, tuple[str, ...]]]]:
+    """The sections, still empty, and each question with its own; lines that have not four words are passed over."""
+    sections: list[Section] = []
+    asked: list[tuple[Section, tuple[str, ...]]] = []
+    for number, line in enumerate(read_lines(Path(path)), 1):
+        if line.startswith(": "):
+            sections.append({"section": line.lstrip(": ").strip(), "correct": [], "incorrect": []})
+            continue
+        if not sections:
+            raise FormatError(f"{os.fspath(path)} has no section before line {number}; begin it with ': name'")
+        words = tuple((line.upper() if upper else line).split())
+        if len(words) == 4:
+            asked.append((sections[-1], words))
+    return sections, asked
 
 
 def _answers(

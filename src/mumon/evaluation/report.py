@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mumon.errors import OptionError
-from mumon.evaluation.bootstrap import interval
-from mumon.evaluation.tasks import FOLDS, Fold
+from mumon.evaluation.bootstrap import Outcome, interval, stream
+from mumon.evaluation.tasks import FOLDS, MEAN, Fold
 
 Missing = Literal["skip", "zero"]
 MISSING: tuple[Missing, ...] = ("skip", "zero")
-MEAN = "mean"
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,8 @@ class Score:
 class Comparison:
     """Whether model `b` is better than model `a` at a task, by a paired bootstrap over its items.
 
-    `difference` is b's score less a's; `better` is the share of resamples in which b is ahead.
+    `difference` is b's score less a's; `better` is the share of resamples in which b is ahead. Where missing words are
+    skipped, only the `n` items that both models have the words of are asked: else the smaller vocabulary would win.
     """
 
     a: str
@@ -64,6 +64,12 @@ class Comparison:
     low: float
     high: float
     better: float
+    n: int
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields and the verdict, with null where JSON has no nan."""
+        fields = {name: None if value != value else value for name, value in asdict(self).items()}
+        return {**fields, "verdict": self.verdict}
 
     @property
     def verdict(self) -> str:
@@ -87,6 +93,10 @@ class Report:
     found: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
     neighbours: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     averaged: list[str] = field(default_factory=list)  # the tasks that are comparable and enter the mean
+    seed: int = 0
+    resamples: int = 0
+    outcomes: dict[tuple[str, str], Outcome] = field(default_factory=dict, repr=False)
+    folds: dict[tuple[str, Fold], NDArray[np.bool_]] = field(default_factory=dict, repr=False)
     samples: dict[tuple[str, str, Fold, Missing], NDArray[np.float64]] = field(default_factory=dict, repr=False)
 
     def score(self, model: str, task: str, fold: Fold = "all", section: str = "", missing: Missing = "skip") -> Score:
@@ -104,18 +114,29 @@ class Report:
         return self._mean(model, fold, missing).score
 
     def compare(self, a: str, b: str, fold: Fold = "all", missing: Missing = "skip") -> list[Comparison]:
-        """Is b better than a? For each averaged task and for their mean, from the resamples that both were asked."""
+        """Is b better than a? For each averaged task and for their mean, on the same resamples of the same items."""
+        gaps = {task: self._gap(a, b, task, fold, missing) for task in self.averaged}
+        if gaps:
+            differences, samples, counts = zip(*gaps.values(), strict=True)
+            gaps[MEAN] = (float(np.mean(differences)), np.mean(samples, axis=0), sum(counts))
         comparisons = []
-        for task in [*self.averaged, MEAN]:
-            gap = self._sampled(b, task, fold, missing) - self._sampled(a, task, fold, missing)
-            difference = self.score(b, task, fold, "", missing).score - self.score(a, task, fold, "", missing).score
-            known = gap[np.isfinite(gap)]
+        for task, (difference, sample, n) in gaps.items():
+            known = sample[np.isfinite(sample)]
             better = float(np.mean(known > 0) + np.mean(known == 0) / 2) if len(known) else math.nan
-            comparisons.append(Comparison(a, b, task, fold, missing, difference, *interval(gap), better))
+            comparisons.append(Comparison(a, b, task, fold, missing, difference, *interval(sample), better, n))
         return comparisons
 
-    def to_json(self) -> dict[str, Any]:
-        """Everything but the resamples, as plain lists and dictionaries."""
+    def _gap(self, a: str, b: str, task: str, fold: Fold, missing: Missing) -> tuple[float, NDArray[np.float64], int]:
+        """b's score less a's, the same on each resample, and on how many items."""
+        pair = [self.outcomes[model, task].restricted(self.folds[task, fold]) for model in (a, b)]
+        asked = pair[0].found & pair[1].found if missing == "skip" else np.ones_like(pair[0].found)
+        kept = [replace(outcome, found=asked) for outcome in pair]
+        scores = [outcome.score() for outcome in kept]
+        sampled = [outcome.resampled(self.resamples, stream(self.seed, task, "", fold))[0] for outcome in kept]
+        return scores[1] - scores[0], sampled[1] - sampled[0], int(asked.sum())
+
+    def to_json(self, missing: Missing = "skip") -> dict[str, Any]:
+        """Everything but the resamples, as plain lists and dictionaries; `missing` is for the comparisons."""
         pairs = [(self.models[0], other) for other in self.models[1:]]
         return {
             "models": self.models,
@@ -125,11 +146,7 @@ class Report:
             "found": self.found,
             "neighbours": self.neighbours,
             "comparisons": [
-                {**{k: None if v != v else v for k, v in asdict(row).items()}, "verdict": row.verdict}
-                for a, b in pairs
-                for fold in FOLDS
-                for row in self.compare(a, b, fold)
-                if len(self._sampled(a, row.task, fold, "skip"))
+                row.to_json() for a, b in pairs for fold in FOLDS for row in self.compare(a, b, fold, missing)
             ],
         }
 
@@ -145,13 +162,7 @@ class Report:
     def _mean(self, model: str, fold: Fold, missing: Missing) -> Score:
         parts = [self.score(model, task, fold, "", missing) for task in self.averaged]
         value = float(np.mean([part.score for part in parts])) if parts else math.nan
-        bounds = interval(self._sampled(model, MEAN, fold, missing))
+        samples = [self.samples[model, task, fold, missing] for task in self.averaged]
+        bounds = interval(np.mean(samples, axis=0) if samples else np.empty(0))
         n, covered = sum(part.n for part in parts), sum(part.covered for part in parts)
         return Score(model, MEAN, "", fold, missing, value, *bounds, n, covered)
-
-    def _sampled(self, model: str, task: str, fold: Fold, missing: Missing) -> NDArray[np.float64]:
-        """The resampled scores; empty if no resamples were asked for."""
-        if task != MEAN:
-            return self.samples[model, task, fold, missing]
-        parts = [self.samples[model, part, fold, missing] for part in self.averaged]
-        return np.asarray(np.mean(parts, axis=0)) if parts else np.empty(0)

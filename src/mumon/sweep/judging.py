@@ -28,11 +28,8 @@ FOLDS: tuple[Fold, ...] = ("dev", "test")
 def load_judges(tasks: Sequence[Any] | None, progress: Progress) -> list[Task]:
     """Tasks by name, file or as they are; only those of kinds that have a dev and a test half."""
     from mumon.evaluation import load_tasks
-    from mumon.evaluation.tasks import Task
 
-    given = None if tasks is None else list(tasks)
-    ready = bool(given) and all(isinstance(task, Task) for task in given or [])
-    loaded: list[Task] = given if ready and given is not None else load_tasks(given, progress=progress)
+    loaded = load_tasks(tasks, progress=progress)
     if not loaded:
         raise OptionError("there are 0 tasks to choose by; name at least one")
     for task in loaded:
@@ -75,7 +72,8 @@ def dev_run(model: Word2Vec, options: Options, seed: int, dev_tasks: Sequence[Ta
     """A run with the scores of its model on tasks that hold dev questions only."""
     from mumon.evaluation import evaluate
 
-    report = evaluate({"model": model.wv}, dev_tasks, resamples=0, workers=model.settings.workers, progress=Progress())
+    quietly = {"resamples": 0, "probes": (), "progress": False}
+    report = evaluate({"model": model.wv}, dev_tasks, workers=model.settings.workers, **quietly)  # type: ignore[arg-type]
     scores = {name: report.score("model", name, fold="all") for name in report.task_names}
     run = Run(
         options,

@@ -6,12 +6,13 @@ import json
 import secrets
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 from mumon.atomic import CONFIG_NAME
 from mumon.model import MODEL_OPTIONS, Word2Vec
+from mumon.settings import Settings
 from mumon.sweep.runs import Run
 from mumon.sweep.space import Options
 
@@ -75,8 +76,9 @@ def _saved_signature(path: Path) -> dict[str, Any] | None:
 
 
 def _comparable(about: dict[str, Any]) -> dict[str, Any]:
-    other = ("workers", "schedule", "tokenize", "lowercase", "text_field")  # threads, progress, the encoded text
-    return {name: value for name, value in about.items() if name not in other}
+    """What makes a run the run it is, out of all that a model says of itself."""
+    names = (*(field.name for field in fields(Settings)), *MODEL_OPTIONS, "vector_size")
+    return {name: about.get(name) for name in names if name != "workers"}
 
 
 def _discard(path: Path, beside: Path) -> None:
