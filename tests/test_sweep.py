@@ -147,6 +147,13 @@ def test_every_cell_of_the_grid_is_trained_once_and_written_down(text, tasks, tm
     assert stored == result.to_json() and stored["best"]["options"] == result.best.options
 
 
+def test_no_configuration_is_trained_twice_under_two_names():
+    """Skip-gram has no update, and only fast kernels share noise words."""
+    cells = configurations({"sg": [0, 1], "update": ["correct", "faulty"], "alpha": [0.1]})
+    assert [(cell["sg"], cell["update"]) for cell in cells] == [(0, "correct"), (0, "faulty"), (1, "correct")]
+    assert len(configurations({"exact": [False, True], "batch": [16, 32]})) == 3
+
+
 def test_the_corpus_is_encoded_once(files, monkeypatch):
     import mumon.corpus.encoded as encoded
 

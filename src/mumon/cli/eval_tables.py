@@ -118,7 +118,7 @@ def _neighbours(console: Console, report: Report) -> None:
         if nearest:
             console.print(f"\n[bold]nearest words[/] in {plain(model)}")
             for word, near in nearest.items():
-                console.print(f"  {plain(word):>12}  [dim]{plain('  '.join(near))}[/]")
+                console.print(f"  {plain(word):>12}  [dim]{plain('  '.join(near) or 'not in the vocabulary')}[/]")
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -168,6 +168,8 @@ def _neighbours(wv: WordVectors, probes: Sequence[str] | None, topn: int = 6) ->
     if probes is None:
         known = [word for word in PROBES if word in wv]
         probes = known if len(known) > 2 else [wv.index_to_key[i] for i in (50, 100, 200, 500, 1000) if i < len(wv)]
-    found = Finder(wv)
-    rows = {word: row for word in probes if (row := found.find(word)[0]) >= 0}
-    return {word: [near for near, _ in wv.most_similar(int(row), topn=topn)] for word, row in rows.items()}
+    finder, nearest = Finder(wv), {}
+    for word in probes:
+        row = finder.find(word)[0]
+        nearest[word] = [near for near, _ in wv.most_similar(row, topn=topn)] if row >= 0 else []
+    return nearest

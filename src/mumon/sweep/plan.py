@@ -176,6 +176,8 @@ def task_digest(task: Task) -> str:
 def _read(path: Path) -> Plan:
     try:
         record = json.loads(path.read_bytes())
+        if not isinstance(record, dict):
+            raise ValueError("it holds no object")
         if record.get("format") != FORMAT or record.get("format_version") != FORMAT_VERSION:
             raise ValueError(f"format {record.get('format')!r}, version {record.get('format_version')!r}")
         return Plan.from_json(record)

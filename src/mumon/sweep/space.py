@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+import numpy as np
+
 from mumon.corpus import TextOptions
 from mumon.errors import OptionError
 from mumon.settings import finite_number, whole_number
@@ -40,6 +42,8 @@ SWITCHES = (*NUMBERS, "exact", "shrink_windows", "shuffle")
 NAMES = ("update", "unk")
 SWEEPABLE = ("alpha", *WHOLE, *(name for name in REAL if name != "alpha"), "update", *SWITCHES, "unk")
 FIXABLE = (*SWEEPABLE, *(field.name for field in fields(TextOptions)), "workers")
+
+IDLE = {"sg": ("update", "cbow_mean"), "exact": ("shared_negatives", "batch")}  # what means nothing with it
 
 # How people call an option, where it is not its own name.
 LABELS = {"alpha": "rate", "min_alpha": "last rate", "vector_size": "dim", "sg": "objective"}
@@ -133,6 +137,7 @@ def checked_space(space: Mapping[str, Any] | None, search: Search) -> Space:
             raise OptionError(f"{name!r} cannot be swept; a sweep knows {', '.join(SWEEPABLE)}")
         if isinstance(values, str) and ".." in values:
             values = parse_values(name, values)
+        values = values.tolist() if isinstance(values, np.ndarray) else values
         if isinstance(values, Range):
             if search == "grid":
                 raise OptionError(
@@ -169,12 +174,19 @@ def configurations(space: Space, search: Search = "grid", draws: int | None = No
     """
     if search == "grid":
         lists = [values for values in space.values() if isinstance(values, list)]
-        return [dict(zip(space, cell, strict=True)) for cell in itertools.product(*lists)]
+        cells = [dict(zip(space, cell, strict=True)) for cell in itertools.product(*lists)]
+        return [cell for cell in cells if not _repeats(cell, space)]
     if search != "random":
         raise OptionError(f"search is {search!r}; it must be grid or random")
     if draws is None:
         raise OptionError("a random search needs the number of configurations to draw; give draws")
     return list(itertools.islice(_drawn(space, whole_number("draws", draws), seed), draws))
+
+
+def _repeats(cell: Options, space: Space) -> bool:
+    """Whether another cell trains the very same: skip-gram has no update, and only fast kernels share noise words."""
+    idle = [name for switch, names in IDLE.items() if cell.get(switch) for name in names if name in cell]
+    return any(cell[name] != space[name][0] for name in idle)  # type: ignore[index]
 
 
 def _drawn(space: Space, draws: int, seed: int) -> Iterator[Options]:
