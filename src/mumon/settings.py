@@ -39,7 +39,7 @@ SAFE_STEPS = 1.5
 RATES = {
     "correct": RateRule(0.075, 0.3, 0.13, 0.3),
     "faulty": RateRule(0.025, 0.15, 0.07, 0.3),
-    "sg": RateRule(0.025, 0.1, 0.045, 0.3),
+    "sg": RateRule(0.025, 0.1, 0.03, 0.45),
     "sum": RateRule(0.025, 0.025, 0.025, 0),
 }
 
