@@ -289,14 +289,21 @@ def test_a_better_model_is_called_better_and_a_copy_is_not():
 
 
 def test_models_are_compared_on_the_items_that_both_have_the_words_of():
-    task = similarity_task(200)
-    part = WordVectors(WORDS[:150], WV.vectors[:150])
-    report = evaluate({"whole": WV, "part": part}, [task])
-    assert report.score("whole", "pairs").score != report.score("part", "pairs").score
-    comparison = report.compare("whole", "part")[0]
-    assert (comparison.difference, comparison.low, comparison.high) == (0, 0, 0)
-    assert comparison.n == report.score("part", "pairs").covered < 100
-    assert report.compare("whole", "part", missing="zero")[0].n == 200
+    questions = analogy_task(60)
+    unknown = Task("questions", "analogy", (*questions.items, *[("w1", "w2", "w3", "w299")] * 20), ("",) * 80)
+    part = WordVectors(WORDS[:290], WV.vectors[:290])
+    report = evaluate({"whole": WV, "part": part}, [similarity_task(200), unknown], restrict_vocab=None)
+    for task, comparison in zip(("pairs", "questions"), report.compare("whole", "part"), strict=False):
+        both = report.outcomes["whole", task].found & report.outcomes["part", task].found
+        scores = [report.outcomes[model, task].restricted(both).score() for model in ("whole", "part")]
+        assert comparison.difference == pytest.approx(scores[1] - scores[0])
+        assert comparison.low <= comparison.difference <= comparison.high and comparison.high - comparison.low < 20
+        assert comparison.n == both.sum() < len(both)
+    same = report.compare("whole", "part")[0]
+    assert (same.low, same.high) == (0, 0) and report.score("part", "pairs").score != report.score(
+        "whole", "pairs"
+    ).score
+    assert report.compare("whole", "part", missing="zero")[1].n == 80
 
 
 def test_questions_before_the_first_section_belong_to_the_whole_only():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -130,9 +130,9 @@ class Report:
         """b's score less a's, the same on each resample, and on how many items."""
         pair = [self.outcomes[model, task].restricted(self.folds[task, fold]) for model in (a, b)]
         asked = pair[0].found & pair[1].found if missing == "skip" else np.ones_like(pair[0].found)
-        kept = [replace(outcome, found=asked) for outcome in pair]
-        scores = [outcome.score() for outcome in kept]
-        sampled = [outcome.resampled(self.resamples, stream(self.seed, task, "", fold))[0] for outcome in kept]
+        kept = [outcome.restricted(asked) for outcome in pair]
+        scores = [outcome.score(skip_missing=False) for outcome in kept]
+        sampled = [outcome.resampled(self.resamples, stream(self.seed, task, "", fold))[1] for outcome in kept]
         return scores[1] - scores[0], sampled[1] - sampled[0], int(asked.sum())
 
     def to_json(self, missing: Missing = "skip") -> dict[str, Any]:
