@@ -62,8 +62,8 @@ def test_one_model_gets_a_table_with_folds_intervals_coverage_and_neighbours(run
 def test_two_models_stand_side_by_side_and_are_compared(run, models, data):
     code, out, _ = run("eval", models / "poor.txt", models / "good.mumon", "--tasks", "syn,mixed", "-q")
     assert code == 0
-    assert "dev / test" in out and "is good.mumon better than poor.txt?" in out
-    assert [line.split()[-1] for line in out.splitlines() if line.strip().startswith("mean") and "%" in line] == [
+    assert "dev / test" in out and "is good.mumon better than poor.txt on the items that both" in out
+    assert [line.split()[-1] for line in out.splitlines() if line.strip().startswith("mean") and "better" in line] == [
         "better"
     ]
 
@@ -103,9 +103,16 @@ def test_own_files_categories_and_outliers_are_scored(run, models, data):
     assert len(nearest["capital3"]) == 6 and nearest["nowhere"] == []
 
 
+def test_own_categories_alone_need_no_data_sets(run, models, data, monkeypatch):
+    monkeypatch.setenv("MUMON_DATA", str(data / "own"))  # has none of the five tasks
+    code, out, err = run("eval", models / "good.mumon", "--categories", data / "own/topics.csv", "-q")
+    assert code == 0 and "topics" in out and "ws353" not in out and not err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["good.mumon", "--tasks", "words.txt"], "2 columns where word, word, score or four words belong"),
         (["good.mumon", "--tasks", "ws354"], "neither a file nor one of the 5 tasks"),
         (["good.mumon", "good.mumon"], "some twice"),
         (["nowhere"], "nothing at nowhere"),
@@ -114,6 +121,7 @@ def test_own_files_categories_and_outliers_are_scored(run, models, data):
     ],
 )
 def test_a_mistake_is_one_sentence(run, models, data, monkeypatch, arguments, message):
+    (models / "words.txt").write_text("cat 5\ndog 3\n")
     monkeypatch.chdir(models)
     code, out, err = run("eval", *arguments)
     assert code == 1 and message in err and "Traceback" not in err and not out

@@ -364,11 +364,10 @@ def test_a_task_without_any_known_word_is_left_out_of_the_mean():
         ('"new york",city,9\nsun,moon,5\n', "similarity", (("new york", "city"), ("sun", "moon"))),
         (": one\na b c d\n: two\ne f g h\n", "analogy", (("a", "b", "c", "d"), ("e", "f", "g", "h"))),
         ("a\tb\tc\td\n", "analogy", (("a", "b", "c", "d"),)),
-        ("word1,word2,word3,answer\na,b,c,d\n", "analogy", (("a", "b", "c", "d"),)),
-        ("a b c d \t\ne f g h\n", "analogy", (("a", "b", "c", "d"), ("e", "f", "g", "h"))),
+        ("word1,word2,word3,answer\nx,y,z,w\n", "analogy", (("x", "y", "z", "w"),)),
+        ("a,b,c,d\nx,y,z,w\n", "analogy", (("x", "y", "z", "w"),)),
+        ("x b c d \t\ne f g h\n", "analogy", (("x", "b", "c", "d"), ("e", "f", "g", "h"))),
         ('cup\t"\t9\t\nsun\tmoon\t5\t\n', "similarity", (("cup", '"'), ("sun", "moon"))),
-        ("word\tcategory\ncat\tanimal\nrose\tplant\n", "categories", (("cat",), ("rose",))),
-        ("cat animal\nrose plant\n", "categories", (("cat",), ("rose",))),
     ],
 )
 def test_task_files_are_read_with_or_without_header_and_with_any_delimiter(text, kind, items, tmp_path):
@@ -395,7 +394,8 @@ def test_sections_are_kept_and_googles_have_two_halves(tmp_path):
         ("a b\na b 5\n", ["2 columns in its first line and 3"]),
         ("a,b,5\na,,5\n", ["3 columns in its first line and 2"]),
         ("a\tb\tmany\nc\td\t5\ne\tf\t?\n", ["e f", "no number"]),
-        ("only\nwords\n", ["1 columns"]),
+        ("only\nwords\n", ["1 column ", "--categories"]),
+        ("cat animal\nrose plant\n", ["2 columns", "--categories"]),
         (b"caf\xe9 tea 5\n", ["not UTF-8", "byte 3"]),
     ],
 )
@@ -413,6 +413,8 @@ def test_clear_clusters_are_pure_and_shuffled_ones_are_not(tmp_path):
     wv = WordVectors(words, (centres + 0.05 * RANDOM.standard_normal((30, 8))).astype(np.float32))
     (tmp_path / "c.txt").write_text("\n".join(f"{word}\t{word[0]}" for word in words) + "\nunknown\ta\n")
     task = read_task(tmp_path / "c.txt", kind="categories")
+    (tmp_path / "headed.txt").write_text("word\tcategory\n" + (tmp_path / "c.txt").read_text())
+    assert read_task(tmp_path / "headed.txt", kind="categories").items == task.items
     score = evaluate(wv, [task]).score("model", "c")
     assert score.score == 100 and (score.covered, score.n) == (30, 31)
     mixed = WordVectors(words, wv.vectors[np.random.default_rng(1).permutation(30)])

@@ -565,7 +565,7 @@ def test_the_shell_shows_runs_table_test_and_a_command_that_trains_the_winner(ru
     with pytest.raises(SystemExit) as caught:
         cli.main()
     assert not caught.value.code, capfd.readouterr().err
-    np.testing.assert_array_equal(Word2Vec.load("king.mumon").syn1neg, Word2Vec.load("s/best.mumon").syn1neg)
+    np.testing.assert_array_equal(Word2Vec.load("winner.mumon").syn1neg, Word2Vec.load("s/best.mumon").syn1neg)
     code, out, err = run(
         "sweep", "corpus.txt", "-o", "s", *FLAGS, "--update", "correct,faulty", "--lr", "0.05,0.1", "--json", "-q"
     )

@@ -183,6 +183,12 @@ def test_vectors_of_unknown_origin_are_trained_on_at_the_rate_of_a_large_corpus(
     assert loaded.alpha == pytest.approx(model.alpha, rel=1e-3)
 
 
+def test_a_loss_that_ran_away_is_an_error_even_if_it_is_finite(planted, monkeypatch):
+    monkeypatch.setattr(training, "RUNAWAY_LOSS", 0.1)
+    with pytest.raises(TrainingError, match="no training; start from a lower alpha"):
+        small(planted[:100], epochs=1)
+
+
 def test_the_rule_knows_the_strip_of_the_kernel():
     from mumon import settings
     from mumon.kernels import cbow

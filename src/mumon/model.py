@@ -292,7 +292,8 @@ class Word2Vec:
         seen = self._tokens_before + sum(epoch.tokens for epoch in self.history) + tokens * schedule.total
         counts, settings = self._require_vocabulary().counts, self.settings
         alpha = settings.default_alpha(seen, heaviest_share(counts, settings.sample, settings.row_exponent))
-        progress.note(f"learning rate {alpha:.3g}, by the rule for {seen:,} tokens in all epochs")
+        lowered = ", lowered because few words make up the text" if alpha < settings.default_alpha(seen) else ""
+        progress.note(f"learning rate {alpha:.3g}, by the rule for {seen:,} tokens in all epochs{lowered}")
         return replace(schedule, alpha=alpha)
 
     def _counted(self, corpus: EncodedCorpus) -> Vocabulary:

@@ -26,6 +26,9 @@ from mumon.threads import one_blas_thread
 BLOCK_TOKENS, MIN_BLOCK_TOKENS, BLOCKS_PER_EPOCH = 16_384, 1_024, 256
 
 
+RUNAWAY_LOSS = 1e5  # per token; guessing costs (negative + 1) · ln 2 per pair, well below a thousand
+
+
 @dataclass(frozen=True)
 class Epoch:
     """What one epoch did. `loss` is the mean negative-sampling loss per trained token, nan if none was trained."""
@@ -106,6 +109,11 @@ class Trainer:
             for first in range(0, len(matrix), 1 << 16):
                 if not np.isfinite(matrix[first : first + (1 << 16)]).all():
                     raise TrainingError(_divergence("weights", first_epoch + epochs, schedule.rate(0)))
+        if history[-1].loss > RUNAWAY_LOSS:
+            raise TrainingError(
+                f"the loss ended at {history[-1].loss:.3g} per token, which is no training; start from a lower alpha "
+                f"than {schedule.rate(0):.4g}"
+            )
         seconds = sum(epoch.seconds for epoch in history)
         self.progress.finish(
             f"trained {epochs} epoch{'s' * (epochs > 1)} in {seconds:.1f} s, loss {history[-1].loss:.4f}",

@@ -89,10 +89,11 @@ def _cells(report: Report, row: Score, other: Missing) -> list[str]:
 
 def _comparison(rows: list[Comparison]) -> Table:
     a, b = plain(rows[0].a), plain(rows[0].b)
-    table = new_table(f"is {b} better than {a}?", "task", "difference", "95 % interval", "chance", "in words")
+    of = " on the items that both have the words of" if rows[0].missing == "skip" else ""
+    table = new_table(f"is {b} better than {a}{of}?", "task", "difference", "95 % interval", "items", "in words")
     for row in rows:
         span = signed_interval(row.low, row.high)
-        table.add_row(plain(row.task), f"{row.difference:+.1f}", span, f"{100 * row.better:.0f} %", plain(row.verdict))
+        table.add_row(plain(row.task), f"{row.difference:+.1f}", span, f"{row.n:,}", row.verdict)
     return table
 
 
@@ -110,7 +111,8 @@ def _footnotes(console: Console, report: Report, tasks: Sequence[Task], missing:
         task.name for task in tasks if task.kind in ("similarity", "analogy") and task.name not in report.averaged
     ]
     if left_out:
-        console.print(f"[dim]Not in the mean, for want of items with known words: {_listed(left_out)}.[/]")
+        why = "one of its halves has no score (too few items with known words)"
+        console.print(f"[dim]Not in the mean, for {why}: {_listed(left_out)}.[/]")
 
 
 def _neighbours(console: Console, report: Report) -> None:

@@ -39,21 +39,29 @@ def evaluate(
         typer.Argument(metavar="MODEL", help="Model folders or vectors files, side by side.", show_default=False),
     ],
     tasks: Annotated[
-        str,
+        str | None,
         typer.Option(
-            "--tasks", help="Names or files, separated by commas; files of `word word score` or of four words."
+            "--tasks",
+            help="Names, or files of `word word score` or of four words, separated by commas (default: "
+            "ws353,men,rw,syn,mixed, unless --categories or --outliers are given).",
+            show_default=False,
         ),
-    ] = "ws353,men,rw,syn,mixed",
+    ] = None,
     categories: Annotated[
         list[str] | None,
         typer.Option("--categories", help="A file of `word category`: purity of clusters.", show_default=False),
     ] = None,
     outliers: Annotated[
         list[str] | None,
-        typer.Option("--outliers", help="A file or folder of topics, each with its outliers.", show_default=False),
+        typer.Option(
+            "--outliers",
+            help="A file of topics (words one per line, an empty line, outliers), or a folder of such files.",
+            show_default=False,
+        ),
     ] = None,
     missing: Annotated[
-        MissingWords, typer.Option("--missing", help="Items with missing words: skip them, or count them as zero.")
+        MissingWords,
+        typer.Option("--missing", help="Items with missing words: skip them, or count them as wrong (similarity 0)."),
     ] = MissingWords.skip,
     method: Annotated[Analogies, typer.Option("--method", help="Analogies by 3CosAdd or 3CosMul.")] = Analogies.add,
     restrict_vocab: Annotated[
@@ -78,9 +86,12 @@ def evaluate(
     from mumon.evaluation import load_tasks, read_task
 
     progress = options.reporter(quiet)
-    chosen = load_tasks([name.strip() for name in tasks.split(",") if name.strip()], progress=progress)
-    chosen += [read_task(path, kind="categories") for path in categories or []]
+    chosen = [read_task(path, kind="categories") for path in categories or []]
     chosen += [read_task(path, kind="outliers") for path in outliers or []]
+    if tasks is not None:
+        chosen = [*load_tasks([name.strip() for name in tasks.split(",") if name.strip()], progress=progress), *chosen]
+    elif not chosen:
+        chosen = load_tasks(progress=progress)
     probes = None if words is None else [word.strip() for word in words.split(",") if word.strip()]
     report = run(
         _load(models),

@@ -100,11 +100,10 @@ def _compared(result: SweepResult) -> Table:
     """How far apart the compared models are on the test halves, by a paired bootstrap."""
     table = new_table("differences on the test halves", "task", "", "difference", "95 % interval", "in words")
     for row in result.comparisons:
-        pair = plain(f"{row['a']} − {row['b']}")
-        difference, low, high = (0.0 - row[name] for name in ("difference", "high", "low"))  # 0.0 - 0.0 has no sign
-        better = row["a"] if low > 0 else row["b"] if high < 0 else None
+        pair = plain(f"{row['b']} − {row['a']}")
+        better = row["b"] if row["low"] > 0 else row["a"] if row["high"] < 0 else None
         verdict = "no clear difference" if better is None else f"{better} is better"
-        cells = [f"{difference:+.1f}", signed_interval(low, high), plain(verdict)]
+        cells = [f"{row['difference']:+.1f}", signed_interval(row["low"], row["high"]), plain(verdict)]
         table.add_row(plain(row["task"]), pair, *cells)
     return table
 

@@ -22,7 +22,7 @@ from mumon.neighbours import cosines
 from mumon.progress import Progress, chosen_progress
 from mumon.vectors import WordVectors
 
-Vectors = WordVectors | Word2Vec
+Vectors = WordVectors | Word2Vec | str | os.PathLike[str]
 
 RESTRICT_VOCAB = 300_000  # gensim's: rarer words are neither asked about nor answered with
 PROBES = ("king", "paris", "computer", "music", "good", "walking")
@@ -41,7 +41,7 @@ def evaluate(
     workers: int | None = None,
     progress: bool | Progress | None = None,
 ) -> Report:
-    """Ask models the questions of tasks: names, files or `Task`s; without any, the paper's five.
+    """Ask models (or files of vectors) the questions of tasks: names, files or `Task`s; without any, the paper's five.
 
     `method` is how analogies are answered: "add" (3CosAdd) or "mul" (3CosMul). `seed` fixes the dev and test halves and
     the `resamples` of the bootstrap; 0 resamples give no intervals. Only the first `restrict_vocab` words count.
@@ -55,7 +55,7 @@ def evaluate(
     (100, 3, 4)
     """
     given = models if isinstance(models, Mapping) else {"model": models}
-    named = {name: vectors.wv if isinstance(vectors, Word2Vec) else vectors for name, vectors in given.items()}
+    named = {name: _vectors(each) for name, each in given.items()}
     with chosen_progress(progress) as reporter:
         chosen = load_tasks([tasks] if isinstance(tasks, str | os.PathLike | Task) else tasks, progress=reporter)
         if not named or not chosen:
@@ -104,6 +104,8 @@ class _Run:
             outcome = self.report.outcomes[self.model, task.name] = self._outcome(task)
             for fold in FOLDS:
                 self._score(task.name, "", fold, outcome.restricted(self.report.folds[task.name, fold]))
+            if task.kind == "outliers":  # how near to the outermost place, on average, the outliers were put
+                self._score(task.name, "position", "all", Outcome(*outlier_positions(task, self.finder)))
             for section, items in task.groups().items():
                 self._score(task.name, section, "all", outcome.restricted(items))
         self.done += WORK[task.kind]
@@ -113,7 +115,6 @@ class _Run:
         """What the model says to each item."""
         if task.kind == "outliers":
             places, found = outlier_positions(task, self.finder)
-            self._score(task.name, "position", "all", Outcome(places, found))
             return Outcome((places == 1).astype(np.float64), found)
         if not len(task):
             raise OptionError(f"the task {task.name} has 0 items; give it some")
@@ -161,6 +162,12 @@ class _Run:
         covered: int,
     ) -> None:
         self.report.scores.append(Score(self.model, task, section, fold, missing, score, *bounds, n, covered))
+
+
+def _vectors(given: Vectors) -> WordVectors:
+    if isinstance(given, Word2Vec):
+        return given.wv
+    return given if isinstance(given, WordVectors) else WordVectors.load(given)
 
 
 def _neighbours(wv: WordVectors, probes: Sequence[str] | None, topn: int = 6) -> dict[str, list[str]]:

@@ -18,13 +18,14 @@ from mumon.evaluation.tasks import Kind, Task
 DELIMITERS = ("\t", ",", ";")
 COLUMNS: dict[str, int] = {"similarity": 3, "analogy": 4, "categories": 2}
 # What the columns of a header are called; a file of nothing but such words would lose its first line.
-HEADER = re.compile(r"word[ _-]?\d*|answer|expected|question|category|class|label|concept", re.IGNORECASE)
+HEADER = re.compile(r"[abcd]|word[ _-]?\d*|answer|expected|question|category|class|label|concept", re.IGNORECASE)
 
 
 def read_task(path: str | os.PathLike[str], name: str | None = None, kind: Kind | None = None) -> Task:
     """Read a task file; its columns tell the kind, unless `kind` does.
 
-    Three columns (word, word, score) are similarities, four words are analogies, two (word, category) are categories.
+    Three columns (word, word, score) are similarities, four words are analogies. With `kind="categories"`, two columns
+    are a word and its category.
     Columns are separated by tabs, commas, semicolons or blanks; a header, empty lines and lines that begin with # are
     passed over; a line `: name` begins a section. Outliers have a layout of their own: the words of a topic one per
     line, an empty line, then its outliers; several topics in a file begin with `: topic`, and a folder has one per
@@ -43,12 +44,12 @@ def read_task(path: str | os.PathLike[str], name: str | None = None, kind: Kind 
         return _outliers(path, name)
     rows, sections = _rows(path)
     width = len(rows[-1])
-    kind = kind or _kind(rows)
+    kind = kind or _kind(rows, path)
     wanted = COLUMNS[kind]
     if width < wanted or (kind != "similarity" and width > wanted):  # further columns are single raters' scores
         raise FormatError(f"{path} has {width} columns, and a task of {kind} has {wanted}; check the file")
     header = not _is_number(rows[0][2]) if kind == "similarity" else all(map(HEADER.fullmatch, rows[0]))
-    if header and len(rows) > 1:
+    if header and len(rows) > 1 and not sections[0]:  # a section is never headed
         rows, sections = rows[1:], sections[1:]
     gold = _gold(rows, path) if kind == "similarity" else None
     if kind == "categories":
@@ -101,11 +102,16 @@ def read_lines(path: Path, encoding: str = "utf-8-sig") -> list[str]:
         raise FormatError(f"{path} is damaged ({error}); fetch it again") from None
 
 
-def _kind(rows: list[list[str]]) -> Kind:
+def _kind(rows: list[list[str]], path: Path) -> Kind:
     width = len(rows[-1])
+    if width < 3:
+        raise FormatError(
+            f"{path} has {width} column{'s' * (width != 1)} where word, word, score or four words belong; if it lists "
+            "words and their categories, say so (kind, --categories)"
+        )
     if width == 4 and not all(_is_number(row[2]) for row in rows[1:] or rows):
         return "analogy"
-    return "similarity" if width >= 3 else "categories"
+    return "similarity"
 
 
 def _gold(rows: list[list[str]], path: Path) -> NDArray[np.float64]:

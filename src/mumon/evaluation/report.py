@@ -99,6 +99,10 @@ class Report:
     folds: dict[tuple[str, Fold], NDArray[np.bool_]] = field(default_factory=dict, repr=False)
     samples: dict[tuple[str, str, Fold, Missing], NDArray[np.float64]] = field(default_factory=dict, repr=False)
 
+    def __repr__(self) -> str:
+        means = ", ".join(f"{model} {self.mean(model):.1f}" for model in self.models)
+        return f"Report<{', '.join(self.task_names)}; mean: {means}>"
+
     def score(self, model: str, task: str, fold: Fold = "all", section: str = "", missing: Missing = "skip") -> Score:
         """One score; the task "mean" is the mean of those that every model has an answer to."""
         if task == MEAN:
@@ -107,7 +111,8 @@ class Report:
         for score in self.scores:
             if (score.model, score.task, score.fold, score.section, score.missing) == wanted:
                 return score
-        raise OptionError(f"none of the {len(self.scores)} scores is for {' '.join(filter(None, wanted))}")
+        known = f"models {', '.join(self.models)}; tasks {', '.join(self.task_names)}; folds {', '.join(FOLDS)}"
+        raise OptionError(f"none of the {len(self.scores)} scores is for {' '.join(filter(None, wanted))}: {known}")
 
     def mean(self, model: str, fold: Fold = "all", missing: Missing = "skip") -> float:
         """The mean over tasks; nan if there is no task to take it over."""

@@ -155,9 +155,9 @@ def train_command(corpus: Sequence[str], options: Mapping[str, Any], seed: int) 
     """The command line that trains a configuration.
 
     >>> train_command(["my text.txt"], {"alpha": 0.1, "sg": 1, "exact": True, "shuffle": False}, seed=2)
-    "mumon train 'my text.txt' -o king.mumon --lr 0.1 --objective sg --exact --seed 2"
+    "mumon train 'my text.txt' -o winner.mumon --lr 0.1 --objective sg --exact --seed 2"
     """
-    words = ["mumon", "train", *corpus, "-o", "king.mumon"]
+    words = ["mumon", "train", *corpus, "-o", "winner.mumon"]
     for name, value in options.items():
         if name in SWITCH_FLAGS:
             flag, meant = SWITCH_FLAGS[name]

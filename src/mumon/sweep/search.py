@@ -16,7 +16,7 @@ from mumon.sweep.judging import load_judges
 from mumon.sweep.plan import adopt, check_folder, plan_of
 from mumon.sweep.result import SweepResult
 from mumon.sweep.runner import Runner
-from mumon.sweep.space import Options, Range, Search, Space, checked_fixed, checked_space
+from mumon.sweep.space import Options, Range, Search, Space, checked_fixed, checked_space, label
 
 Files = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -94,7 +94,7 @@ def sweep(
 
 def _check_compare(compare: str | None, space: Space) -> None:
     if compare is not None and (isinstance(values := space.get(compare), Range | None) or len(values) < 2):
-        raise OptionError(f"compare is {compare!r}, which has no list of values to compare; sweep it over several")
+        raise OptionError(f"compare is {label(compare)}, which has no list of values to compare; sweep it over several")
 
 
 def _encode(corpus: Files | EncodedCorpus, home: Path, common: Options, progress: Progress) -> EncodedCorpus:

@@ -141,7 +141,7 @@ def checked_space(space: Mapping[str, Any] | None, search: Search) -> Space:
         if isinstance(values, Range):
             if search == "grid":
                 raise OptionError(
-                    f"{label(name)} is the range {values}; list values, or say how many to draw at random"
+                    f"{label(name)} is the range {values}; list values, or say how many to draw (draws, --random)"
                 )
             checked[name] = _range(name, values.low, values.high)
             continue
