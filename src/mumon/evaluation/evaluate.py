@@ -26,7 +26,8 @@ Vectors = WordVectors | Word2Vec | str | os.PathLike[str]
 
 RESTRICT_VOCAB = 300_000  # gensim's: rarer words are neither asked about nor answered with
 PROBES = ("king", "paris", "computer", "music", "good", "walking")
-WORK = {"similarity": 1, "analogy": 100, "categories": 5, "outliers": 1}  # shares of the progress bar
+# Shares of the progress bar; half of each is for the answers, half for their resampling.
+WORK = {"similarity": 40, "analogy": 200, "categories": 20, "outliers": 10}
 
 
 def evaluate(
@@ -102,12 +103,13 @@ class _Run:
                 self._add(task.name, "", "all", missing, score, (math.nan, math.nan), len(task), covered)
         else:
             outcome = self.report.outcomes[self.model, task.name] = self._outcome(task)
-            for fold in FOLDS:
-                self._score(task.name, "", fold, outcome.restricted(self.report.folds[task.name, fold]))
+            parts = [("", fold, outcome.restricted(self.report.folds[task.name, fold])) for fold in FOLDS]
             if task.kind == "outliers":  # how near to the outermost place, on average, the outliers were put
-                self._score(task.name, "position", "all", Outcome(*outlier_positions(task, self.finder)))
-            for section, items in task.groups().items():
-                self._score(task.name, section, "all", outcome.restricted(items))
+                parts.append(("position", "all", Outcome(*outlier_positions(task, self.finder))))
+            parts += [(section, "all", outcome.restricted(items)) for section, items in task.groups().items()]
+            for place, (section, fold, part) in enumerate(parts):
+                self.progress.update(self.done + WORK[task.kind] * (len(parts) + place) // (2 * len(parts)))
+                self._score(task.name, section, fold, part)
         self.done += WORK[task.kind]
         self.progress.update(self.done)
 
@@ -130,7 +132,7 @@ class _Run:
     def _answers(self, questions: NDArray[np.int64]) -> NDArray[np.int64]:
         wv, limit = self.finder.wv, self.finder.limit
         end = min(limit or len(wv), len(wv))
-        share = WORK["analogy"] / max(end, 1)
+        share = WORK["analogy"] / 2 / max(end, 1)
         return solve(
             wv,
             questions,
