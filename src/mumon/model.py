@@ -383,10 +383,8 @@ class Word2Vec:
             corpus = corpus_from_sentences(given, progress=progress)
         else:
             corpus = corpus_from_files(files, self.text, workers=self.settings.workers, progress=progress)
-        if corpus.reused:
-            progress.note(f"{corpus.tokens:,} tokens in {corpus.sentences:,} sentences, encoded by an earlier run")
-        if corpus.replaced:
-            progress.note(f"{corpus.replaced:,} characters were not valid UTF-8 and became U+FFFD")
+        for note in corpus.notes():
+            progress.note(note)
         if self.text.tokenize and corpus.tokens > LONG_SENTENCES * corpus.sentences:
             progress.note(
                 f"sentences have {corpus.tokens // corpus.sentences:,} words on average; if each line of the text is a "

@@ -55,6 +55,15 @@ class EncodedCorpus:
         """How many sentences the text has."""
         return len(self.offsets) - 1
 
+    def notes(self) -> list[str]:
+        """What a person should know of how it was read."""
+        notes = []
+        if self.reused:
+            notes.append(f"{self.tokens:,} tokens in {self.sentences:,} sentences, encoded by an earlier run")
+        if self.replaced:
+            notes.append(f"{self.replaced:,} characters were not valid UTF-8 and became U+FFFD")
+        return notes
+
     def __repr__(self) -> str:
         return f"<EncodedCorpus: {self.tokens:,} tokens, {self.sentences:,} sentences, {len(self.counts):,} words>"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,11 +102,16 @@ class _Run:
                 score = value if missing == "skip" else value * covered / len(task)
                 self._add(task.name, "", "all", missing, score, (math.nan, math.nan), len(task), covered)
         else:
-            outcome = self.report.outcomes[self.model, task.name] = self._outcome(task)
-            parts = [("", fold, outcome.restricted(self.report.folds[task.name, fold])) for fold in FOLDS]
+            outcome, extra = self._outcome(task), []
             if task.kind == "outliers":  # how near to the outermost place, on average, the outliers were put
-                parts.append(("position", "all", Outcome(*outlier_positions(task, self.finder))))
-            parts += [(section, "all", outcome.restricted(items)) for section, items in task.groups().items()]
+                extra = [("position", outcome)]
+                outcome = replace(outcome, values=(outcome.values == 1).astype(np.float64))
+            self.report.outcomes[self.model, task.name] = outcome
+            extra += [(section, outcome.restricted(items)) for section, items in task.groups().items()]
+            parts: list[tuple[str, Fold, Outcome]] = [
+                *(("", fold, outcome.restricted(self.report.folds[task.name, fold])) for fold in FOLDS),
+                *((section, "all", part) for section, part in extra),
+            ]
             for place, (section, fold, part) in enumerate(parts):
                 self.progress.update(self.done + WORK[task.kind] * (len(parts) + place) // (2 * len(parts)))
                 self._score(task.name, section, fold, part)
@@ -116,8 +121,7 @@ class _Run:
     def _outcome(self, task: Task) -> Outcome:
         """What the model says to each item."""
         if task.kind == "outliers":
-            places, found = outlier_positions(task, self.finder)
-            return Outcome((places == 1).astype(np.float64), found)
+            return Outcome(*outlier_positions(task, self.finder))
         if not len(task):
             raise OptionError(f"the task {task.name} has 0 items; give it some")
         rows = np.array([self.finder.rows(words) for words in task.items], np.int64)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mumon.vectors import WordVectors
 
 FOLD_SEED = 0  # the halves that `mumon eval` shows
-FOLDS: tuple[Fold, ...] = ("dev", "test")
+HALVES: tuple[Fold, ...] = ("dev", "test")
 
 
 def load_judges(tasks: Sequence[Any] | None, progress: Progress) -> list[Task]:
@@ -58,7 +58,7 @@ def check_coverage(tasks: Sequence[Task], corpus: EncodedCorpus, min_count: int)
     vocabulary = Vocabulary.from_corpus(corpus, min_count=min_count).words
     finder = Finder(WordVectors(vocabulary, np.zeros((len(vocabulary), 1), np.float32)))
     for task in tasks:
-        for fold in FOLDS:
+        for fold in HALVES:
             items = half(task, fold).items
             covered = sum(min(finder.rows(words)) >= 0 for words in items)
             if covered < 2:

@@ -22,7 +22,7 @@ from mumon.sweep.choice import (
     gathered,
     wanted_runs,
 )
-from mumon.sweep.judging import FOLDS, check_coverage, dev_run, final_report, half, paired_differences
+from mumon.sweep.judging import HALVES, check_coverage, dev_run, final_report, half, paired_differences
 from mumon.sweep.plan import Plan
 from mumon.sweep.reporting import OverallProgress, described, run_line
 from mumon.sweep.result import SweepResult, Tested, TestScore, earlier_tests, train_command
@@ -160,7 +160,7 @@ class Runner:
                 seed=runs[name].seed,
                 model=path.relative_to(self.home).as_posix(),
                 scores={
-                    task: {fold: TestScore.of(report.score(name, task, fold=fold)) for fold in FOLDS}
+                    task: {fold: TestScore.of(report.score(name, task, fold=fold)) for fold in HALVES}
                     for task in [*report.task_names, "mean"]
                 },
             )

@@ -108,10 +108,8 @@ def _encode(corpus: Files | EncodedCorpus, home: Path, common: Options, progress
     text = TextOptions(**{name: common[name] for name in TextOptions.__dataclass_fields__ if name in common})
     workers = Word2Vec(**{name: value for name, value in common.items() if name == "workers"}).settings.workers
     encoded = corpus_from_files(names, text, workers=workers, progress=progress)
-    if encoded.reused:
-        progress.note(f"{encoded.tokens:,} tokens in {encoded.sentences:,} sentences, encoded by an earlier run")
-    if encoded.replaced:
-        progress.note(f"{encoded.replaced:,} characters were not valid UTF-8 and became U+FFFD")
+    for note in encoded.notes():
+        progress.note(note)
     return encoded
 
 
