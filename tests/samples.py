@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 
+from mumon import Word2Vec
 from mumon.errors import FormatError
 
 WORDS = ["the", "naïve", "🙂", "of"]
@@ -31,3 +32,9 @@ def left_over(path):
 
 def files_of(path):
     return {entry.name: entry.read_bytes() for entry in path.iterdir()}
+
+
+def small(sentences, **options):
+    """A model of little text, trained at once and the same every time."""
+    defaults = {"vector_size": 24, "min_count": 1, "sample": 0, "epochs": 12, "workers": 1, "progress": False}
+    return Word2Vec(sentences, **{**defaults, **options})

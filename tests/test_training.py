@@ -9,11 +9,11 @@ import sys
 import numpy as np
 import pytest
 from conftest import planted_accuracy
+from samples import small
 
 from mumon import Vocabulary, Word2Vec, WordVectors, training
 from mumon.errors import CorpusError, FormatError, MumonError, OptionError, TrainingError
 from mumon.progress import LineProgress
-from mumon.sampling import MOST_RATE, heaviest_share, row_rates
 
 COMBINATIONS = {
     f"{'sg' if sg else 'cbow'}-{update}-{'mean' if mean else 'sum'}-{'exact' if exact else 'fast'}": {
@@ -31,11 +31,6 @@ COMBINATIONS = {
         (1, "correct", 1),
     ]
 }
-
-
-def small(sentences, **options):
-    defaults = {"vector_size": 24, "min_count": 1, "sample": 0, "epochs": 12, "workers": 1, "progress": False}
-    return Word2Vec(sentences, **{**defaults, **options})
 
 
 @pytest.mark.parametrize("combination", COMBINATIONS)
@@ -117,104 +112,6 @@ def test_history_tells_loss_rate_and_speed_of_every_epoch(planted):
 
 def test_subsampling_trains_fewer_tokens(planted):
     assert small(planted[:500], epochs=1, sample=1e-3).history[0].trained_tokens < 2500
-
-
-OBJECTIVES = {"correct": {}, "faulty": {"update": "faulty"}, "sg": {"sg": 1}, "sum": {"cbow_mean": 0}}
-
-
-@pytest.mark.parametrize("objective", OBJECTIVES)
-def test_the_rule_never_raises_the_rate_with_more_tokens_and_ends_at_the_papers(objective):
-    settings = Word2Vec(**OBJECTIVES[objective]).settings
-    rates = [settings.default_alpha(10**power) for power in range(13)]
-    assert rates == sorted(rates, reverse=True)
-    assert rates[-1] == (0.075 if objective == "correct" else 0.025)
-    assert max(rates) <= 0.3
-
-
-def test_without_a_rate_the_rule_chooses_by_all_tokens_of_the_models_life(planted, tmp_path):
-    model = small(planted[:500], epochs=2, total_epochs=4)
-    share = heaviest_share(model.vocabulary.counts, 0, 0.25)
-    assert model.alpha == model.settings.default_alpha(4 * 3500, share)
-    assert model.history[0].alpha == pytest.approx(model.alpha * 0.75, rel=0.01)
-    model.save(tmp_path / "m")
-    assert Word2Vec.load(tmp_path / "m", progress=False).alpha == model.alpha
-    model.train(planted[:500])
-    model._tokens_before = 10**12  # as if it had seen much more
-    model.train(planted[:500], epochs=1)
-    assert model.alpha == 0.075
-    assert Word2Vec().alpha is None and Word2Vec(alpha=0.03).alpha == 0.03
-
-
-def test_a_rate_set_before_training_is_the_rate_of_training(planted):
-    model = small(None, epochs=1)
-    model.build_vocab(planted[:100])
-    model.alpha = 0.01
-    model.train(planted[:100])
-    assert model.alpha == 0.01 and model.history[0].alpha < 0.01
-    with pytest.raises(OptionError, match="alpha"):
-        model.alpha = -1
-
-
-def test_a_failed_training_leaves_the_schedule_as_it_was(planted):
-    model = small(planted[:100], epochs=1)
-    with pytest.raises(MumonError):
-        model.train(corpus_file="nowhere.txt", start_alpha=0.9)
-    assert model.train(planted[:100])[0].alpha < 0.5
-
-
-def test_rare_words_take_larger_steps_and_exact_training_treats_all_alike():
-    counts = np.array([10**8, 1000, 5, 0])
-    rates = row_rates(counts, 0.25)
-    assert (np.diff(rates) >= 0).all() and rates[-1] == MOST_RATE and rates[0] < 0.1
-    assert row_rates(counts, 0).tolist() == [1, 1, 1, 1]
-    assert row_rates(np.array([50, 100]), 0.25)[0] == 1  # among few words, the rarest learns at alpha
-    exponents = [Word2Vec(**o).settings.row_exponent for o in ({}, {"sg": 1}, {"exact": True}, {"rate_exponent": 0.1})]
-    assert exponents == [0.25, 0.25, 0, 0.1]
-
-
-def test_vectors_of_unknown_origin_are_trained_on_at_the_rate_of_a_large_corpus(planted, tmp_path):
-    wv = small(planted[:300], epochs=1).wv
-    model = Word2Vec.from_vectors(wv, workers=1, min_count=1, epochs=1, progress=False)
-    model.train(planted[:300])
-    assert model.alpha == pytest.approx(model.settings.default_alpha(10**9), rel=1e-3)
-    model.save(tmp_path / "m")
-    loaded = Word2Vec.load(tmp_path / "m", progress=False)
-    loaded.train(planted[:300])
-    assert loaded.alpha == pytest.approx(model.alpha, rel=1e-3)
-
-
-def test_a_loss_that_ran_away_is_an_error_even_if_it_is_finite(planted, monkeypatch):
-    monkeypatch.setattr(training, "RUNAWAY_LOSS", 0.1)
-    with pytest.raises(TrainingError, match="no training; start from a lower alpha"):
-        small(planted[:100], epochs=1)
-
-
-def test_the_rule_knows_the_strip_of_the_kernel():
-    from mumon import settings
-    from mumon.kernels import cbow
-
-    assert settings.STRIP == cbow.STRIP
-
-
-@pytest.mark.parametrize("objective", OBJECTIVES)
-@pytest.mark.parametrize(
-    ("words", "zipf", "options"),
-    [
-        (3, 0, {}),
-        (10, 0, {}),
-        (30, 2, {}),
-        (100, 1, {}),
-        (300, 1, {"batch": 1024}),
-        (10, 0, {"window": 20, "shrink_windows": False}),
-    ],
-)
-def test_the_rule_is_safe_for_texts_of_few_words(objective, words, zipf, options):
-    random = np.random.default_rng(0)
-    chances = 1 / np.arange(1, words + 1) ** zipf
-    text = random.choice(words, size=(1000, 12), p=chances / chances.sum())
-    sentences = [[f"w{word}" for word in sentence] for sentence in text]
-    model = small(sentences, epochs=3, **OBJECTIVES[objective], **options)
-    assert model.history[-1].loss < model.history[0].loss * 1.05 and model.wv.norms.max() < 20
 
 
 def test_a_schedule_can_be_walked_in_parts_along_the_same_rates(planted, tmp_path):
