@@ -80,13 +80,6 @@ def test_a_loss_that_ran_away_is_an_error_even_if_it_is_finite(planted, monkeypa
         small(planted[:100], epochs=1)
 
 
-def test_the_rule_knows_the_strip_of_the_kernel():
-    from mumon import settings
-    from mumon.kernels import cbow
-
-    assert settings.STRIP == cbow.STRIP
-
-
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize(
     ("words", "zipf", "options"),

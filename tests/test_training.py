@@ -298,21 +298,6 @@ def test_shuffling_also_visits_the_blocks_in_another_order_every_epoch(planted, 
     assert [tuple(np.sort(c["ids"])) for c in first] != [tuple(np.sort(c["ids"])) for c in second]
 
 
-def test_blas_is_held_to_one_thread_while_training(planted, monkeypatch):
-    from threadpoolctl import threadpool_info
-
-    seen = []
-    inner = training.Trainer._epoch
-
-    def spy(*arguments):
-        seen.extend(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
-        return inner(*arguments)
-
-    monkeypatch.setattr(training.Trainer, "_epoch", spy)
-    small(planted[:50], epochs=1)
-    assert seen and set(seen) == {1}
-
-
 def test_an_interrupted_run_leaves_a_model_that_answers_correctly(planted, monkeypatch):
     model = small(planted[:300], epochs=2)
     model.wv.most_similar("capital1")

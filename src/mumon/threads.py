@@ -14,7 +14,6 @@ def available_cores() -> int:
 
 def one_blas_thread() -> AbstractContextManager[Any]:
     """Our threads are enough; a BLAS that starts more makes them wait for each other."""
-    import scipy.linalg.cython_blas  # noqa: F401  loaded now so that the limit applies to it
     from threadpoolctl import threadpool_limits
 
     return threadpool_limits(1, user_api="blas")  # type: ignore[no-any-return]

@@ -19,7 +19,6 @@ from mumon.matrices import Matrix
 from mumon.progress import Progress
 from mumon.sampling import NOISE, ORDER, SAMPLE, alias_table, keep_chances, noise_distribution, row_rates, stream_seed
 from mumon.settings import Schedule, Settings
-from mumon.threads import one_blas_thread
 
 # A block is the unit of work of a thread, of random streams and of the rate: some 10 ms of training, small beside an
 # epoch even for short corpora.
@@ -98,11 +97,10 @@ class Trainer:
         if not is_compiled(self._name):
             self.progress.note("compiling the training kernel, once for this machine …")
         history = []
-        with one_blas_thread():
-            self.progress.start("training", epochs * self.corpus.tokens, "tokens")
-            for past in range(epochs):
-                now = replace(schedule, done=schedule.done + past)
-                history.append(self._epoch(first_epoch + past, now, past * self.corpus.tokens))
+        self.progress.start("training", epochs * self.corpus.tokens, "tokens")
+        for past in range(epochs):
+            now = replace(schedule, done=schedule.done + past)
+            history.append(self._epoch(first_epoch + past, now, past * self.corpus.tokens))
         if not any(epoch.trained_tokens for epoch in history):
             self._explain_nothing()
         for matrix in (self.source, self.target):

@@ -14,22 +14,52 @@ from typing import Any
 
 import numpy as np
 
-from mumon.kernels.jit import kernel, prefetch
+from mumon.kernels.jit import inlined, kernel
 from mumon.kernels.numerics import (
     GAMMA,
-    LOSS_EVERY,
-    add_row,
+    LOSS_BATCHES,
+    LOSS_TARGETS,
     alias_draw,
-    dot,
-    exchange,
+    draw_words,
     minus_log_sigmoid,
     mix,
     sigmoid,
 )
+from mumon.kernels.products import apply_gradients, collect_gradients, score_noise
+from mumon.kernels.rows import Row, Scalar, add_row, dot, exchange, new_rows, prefetch, row_operation
 
-# Targets per gather of source rows: long enough that the rows shared with the neighbouring strips are few, short
-# enough that its buffers (2 × 128 rows of 1.2 kB at 300 dimensions) stay in the second-level cache.
-STRIP = 128
+REBASE = 128  # tokens after which a running sum begins again, before it loses digits
+
+
+@row_operation
+def add_next(after: Row, before: Row, row: Row) -> Row:
+    """One more term of a running sum."""
+    return before + row
+
+
+@row_operation
+def subtract_row(a: Row, b: Row) -> Row:
+    """a -= b"""
+    return a - b
+
+
+@row_operation
+def sum_between(h: Row, share: Scalar, end: Row, after: Row, at: Row, begin: Row) -> Row:
+    """The scaled sum of a window's rows but its centre's, from running sums at the edges of both halves."""
+    return share * ((end - after) + (at - begin))
+
+
+@row_operation
+def add_between(begin: Row, end: Row, share: Scalar, dh: Row) -> tuple[Row, Row]:
+    """Add the scaled gradient to every row from `begin` to before `end`, as differences between neighbours."""
+    gradient = share * dh
+    return begin + gradient, end - gradient
+
+
+@row_operation
+def settle(row: Row, after: Row, change: Row, rate: Scalar) -> tuple[Row, Row, Row]:
+    """Give a source row its summed gradient, pass the sum on to the next, and leave a zero."""
+    return row + rate * change, after + change, change - change
 
 
 @kernel
@@ -48,8 +78,8 @@ def cbow_exact(
     seed: Any,
 ) -> Any:
     """One SGD step per window with `negative` fresh noise words: what the paper and kōan do."""
-    D, real, state = source.shape[1], source.dtype.type, seed
-    h, dh = np.empty((1, D), source.dtype), np.empty((1, D), source.dtype)
+    real, state = source.dtype.type, seed
+    h, dh = new_rows(1, source), new_rows(1, source)
     noise = np.empty(negative, np.int64)
     loss, counted = 0.0, 0
     for i in range(ids.shape[0]):
@@ -57,29 +87,39 @@ def cbow_exact(
             state += GAMMA
             noise[m] = alias_draw(alias, mix(state))
             prefetch(target, noise[m])
-        C = real(right[i] - left[i] - 1)
-        share = real(1) / C
+        word, share = ids[i], real(1) / real(right[i] - left[i] - 1)
         h[:] = real(0)
         dh[:] = real(0)
         for j in range(left[i], right[i]):
             if j != i:
                 add_row(h, 0, share if divide_in else real(1), source, ids[j])
-        score = dot(h, 0, target, ids[i])
-        exchange(target, ids[i], rates, h, dh, 0, alpha * (real(1) - sigmoid(score)))
-        sampled = i % LOSS_EVERY == 0
+        score = dot(h, 0, target, word)
+        gradient = alpha * (real(1) - sigmoid(score))
+        exchange(target, word, dh, 0, gradient, rates[word] * gradient, h, 0)
+        sampled = i % LOSS_TARGETS == 0
         if sampled:
             counted += 1
             loss += minus_log_sigmoid(score)
         for m in range(negative):
-            if noise[m] != ids[i]:
-                score = dot(h, 0, target, noise[m])
-                exchange(target, noise[m], rates, h, dh, 0, -alpha * sigmoid(score))
+            other = noise[m]
+            if other != word:
+                score = dot(h, 0, target, other)
+                gradient = -alpha * sigmoid(score)
+                exchange(target, other, dh, 0, gradient, rates[other] * gradient, h, 0)
                 if sampled:
                     loss += minus_log_sigmoid(-score)
         for j in range(left[i], right[i]):
             if j != i:
                 add_row(source, ids[j], rates[ids[j]] * (share if divide_out else real(1)), dh, 0)
     return loss, counted
+
+
+@inlined
+def noise_gradients(scores: Any, r: Any, scale: Any, words: Any, word: Any) -> None:
+    """Turn the scores of one target into gradients; a target is not its own noise."""
+    for m in range(scores.shape[1]):
+        gradient = scale * sigmoid(scores[r, m])
+        scores[r, m] = gradient if words[m] != word else gradient * 0
 
 
 @kernel
@@ -101,91 +141,80 @@ def cbow_fast(
 ) -> Any:
     """SGD on batches of targets that share `shared` noise words, each weighted negative/shared.
 
-    The expected gradient is that of `cbow_exact`. Context sums come from prefix sums over a strip of tokens and
-    context updates go through a difference array, so the cost of a token hardly grows with the window.
+    The expected gradient is that of `cbow_exact`. The sum of a window is the difference of two running sums, and its
+    gradient is added to a difference array, so the cost of a token hardly grows with the window. Both arrays are rings
+    just long enough for one window: at window 5 they stay in the first-level cache. A source row is read once, when
+    the first window reaches it, and written once, when the last has left it.
     """
-    n, D, real, state = ids.shape[0], source.shape[1], source.dtype.type, seed
-    strip, reach = max(STRIP, batch), np.int64(0)
+    n, real, state = ids.shape[0], source.dtype.type, seed
+    reach: Any = np.int64(0)
     for i in range(n):
-        reach = max(reach, i - left[i], right[i] - i)
-    # Row j of prefix is the sum of the strip's first j source rows; row j of change is what is added to source row j
-    # less what is added to row j - 1.
-    prefix = np.empty((strip + 2 * reach + 1, D), source.dtype)
-    change = np.empty((strip + 2 * reach + 1, D), source.dtype)
-    h, dh = np.empty((batch, D), source.dtype), np.empty((batch, D), source.dtype)
-    noise, dnoise = np.empty((shared, D), source.dtype), np.empty((shared, D), source.dtype)
+        reach = max(reach, i - left[i], right[i] - i - 1)
+    ring = 2
+    while ring < 2 * reach + 2:
+        ring *= 2
+    last = ring - 1  # j & last is the place of token j in a ring
+    # Row j of prefix is the sum of the source rows before j; row j of change is what is added to source row j less
+    # what is added to row j - 1.
+    prefix, change = new_rows(ring, source), new_rows(ring, source)
+    prefix[:] = real(0)
+    change[:] = real(0)
+    h, dh = new_rows(batch, source), new_rows(batch, source)
     scores = np.empty((batch, shared), source.dtype)
-    words = np.empty(shared, np.int64)
+    words, next_words = np.empty(shared, np.int32), np.empty(shared, np.int32)
+    state = draw_words(alias, state, next_words)
     weight = real(negative) / real(shared)
-    loss, counted, batches = 0.0, 0, 0
+    loss, counted = 0.0, 0
+    seen, base = 0, 0  # source rows in prefix; where its sum began
 
-    for start in range(0, n, strip):
-        stop = min(start + strip, n)
-        low, high = np.int64(start), np.int64(stop)
-        for i in range(start, stop):
-            low, high = min(low, left[i]), max(high, right[i])
-        prefix[0] = real(0)
-        change[: high - low + 1] = real(0)
-        for j in range(low, high):
-            if j + 8 < high:
-                prefetch(source, ids[j + 8])
-            for d in range(D):
-                prefix[j - low + 1, d] = prefix[j - low, d] + source[ids[j], d]
+    for first in range(0, n, batch):
+        rows = min(batch, n - first)
+        sampled = (first // batch) % LOSS_BATCHES == 0
+        words, next_words = next_words, words
+        state = draw_words(alias, state, next_words)
+        if seen - base >= max(REBASE, 2 * ring):
+            base = seen
+            for k in range(seen + 1, seen + ring + 1):  # the row itself last
+                subtract_row(prefix, k & last, prefix, seen & last)
+        for r in range(rows):
+            i = first + r
+            while seen < right[i]:
+                add_next(prefix, (seen + 1) & last, prefix, seen & last, source, ids[seen])
+                seen += 1
+            share = real(1) / real(right[i] - left[i] - 1) if divide_in else real(1)
+            begin, at, after, end = left[i] & last, i & last, (i + 1) & last, right[i] & last
+            sum_between(h, r, share, prefix, end, prefix, after, prefix, at, prefix, begin)
 
-        for first in range(start, stop, batch):
-            rows = min(batch, stop - first)
-            for m in range(shared):
-                state += GAMMA
-                words[m] = alias_draw(alias, mix(state))
-                prefetch(target, words[m])
-            for r in range(rows):
-                i = first + r
-                prefetch(target, ids[i])
-                share = real(1) / real(right[i] - left[i] - 1) if divide_in else real(1)
-                a, b, c = left[i] - low, i - low, right[i] - low
-                for d in range(D):
-                    h[r, d] = share * ((prefix[c, d] - prefix[b + 1, d]) + (prefix[b, d] - prefix[a, d]))
-            for m in range(shared):
-                for d in range(D):
-                    noise[m, d] = target[words[m], d]
-
-            # Noise: scores (rows, shared) become gradients in place, and both sides of the product receive theirs.
-            np.dot(h[:rows], noise.T, scores[:rows])
-            if batches % LOSS_EVERY == 0:
-                counted += rows
-                for r in range(rows):
-                    for m in range(shared):
-                        if words[m] != ids[first + r]:
-                            loss += weight * minus_log_sigmoid(-scores[r, m])
+        # Noise: scores (rows, shared) become gradients in place, and both sides of the product receive theirs.
+        score_noise(scores, rows, h, target, words, source, ids, seen)
+        if sampled:
+            counted += rows
             for r in range(rows):
                 for m in range(shared):
-                    gradient = -alpha * weight * sigmoid(scores[r, m])
-                    scores[r, m] = gradient if words[m] != ids[first + r] else real(0)
-            np.dot(scores[:rows], noise, dh[:rows])
-            np.dot(scores[:rows].T, h[:rows], dnoise)
+                    if words[m] != ids[first + r]:
+                        loss += weight * minus_log_sigmoid(-scores[r, m])
+        for r in range(rows):
+            noise_gradients(scores, r, -alpha * weight, words, ids[first + r])
+        collect_gradients(dh, rows, scores, target, words, next_words)
+        apply_gradients(target, words, rates, scores, h, rows, ids, first + batch)
 
-            # The targets themselves, one row each.
-            for r in range(rows):
-                score = dot(h, r, target, ids[first + r])
-                exchange(target, ids[first + r], rates, h, dh, r, alpha * (real(1) - sigmoid(score)))
-                if batches % LOSS_EVERY == 0:
-                    loss += minus_log_sigmoid(score)
-            for m in range(shared):
-                add_row(target, words[m], rates[words[m]], dnoise, m)
-            # The gradient reaches every row from the window's left edge to its right edge, but not the target's own.
-            for r in range(rows):
-                i = first + r
-                share = real(1) / real(right[i] - left[i] - 1) if divide_out else real(1)
-                a, b, c = left[i] - low, i - low, right[i] - low
-                for d in range(D):
-                    gradient = share * dh[r, d]
-                    change[a, d] += gradient
-                    change[b, d] -= gradient
-                    change[b + 1, d] += gradient
-                    change[c, d] -= gradient
-            batches += 1
-
-        for j in range(low, high):
-            add_row(source, ids[j], rates[ids[j]], change, j - low)
-            add_row(change, j - low + 1, real(1), change, j - low)
+        # The targets themselves, one row each; then each gradient goes to both halves of its window.
+        for r in range(rows):
+            i = first + r
+            word = ids[i]
+            score = dot(h, r, target, word)
+            gradient = alpha * (real(1) - sigmoid(score))
+            exchange(target, word, dh, r, gradient, rates[word] * gradient, h, r)
+            if sampled:
+                loss += minus_log_sigmoid(score)
+            share = real(1) / real(right[i] - left[i] - 1) if divide_out else real(1)
+            if left[i] < i:
+                add_between(change, left[i] & last, change, i & last, share, dh, r)
+            if i + 1 < right[i]:
+                add_between(change, (i + 1) & last, change, right[i] & last, share, dh, r)
+            if i >= reach:
+                j = i - reach
+                settle(source, ids[j], change, (j + 1) & last, change, j & last, rates[ids[j]])
+    for j in range(max(n - reach, 0), n):
+        settle(source, ids[j], change, (j + 1) & last, change, j & last, rates[ids[j]])
     return loss, counted

@@ -10,9 +10,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
-from llvmlite import ir
-from numba.core import cgutils, types
-from numba.extending import intrinsic
 
 from mumon import paths
 
@@ -56,39 +53,3 @@ def kernel(function: F) -> F:
 def inlined(function: F) -> F:
     """Compile a helper into the kernels that call it; LLVM does the inlining."""
     return numba.njit(nogil=True, fastmath=FASTMATH, error_model="numpy", inline="never")(function)  # type: ignore[no-any-return]
-
-
-if numba.config.DISABLE_JIT:
-
-    def prefetch(matrix: Any, row: int) -> None:
-        """Do nothing: plain Python has no cache to warm."""
-
-else:
-
-    @intrinsic  # type: ignore[misc]
-    def prefetch(typingctx: Any, matrix: Any, row: Any) -> Any:
-        """Ask the memory system for the cache lines of `matrix[row]` before they are needed."""
-        signature = types.void(matrix, row)
-
-        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            array = context.make_array(sig.args[0])(context, builder, args[0])
-            intp = context.get_value_type(types.intp)
-            index = context.cast(builder, args[1], sig.args[1], types.intp)
-            stride, columns = (
-                cgutils.unpack_tuple(builder, array.strides)[0],
-                cgutils.unpack_tuple(builder, array.shape)[1],
-            )
-            start = builder.add(builder.ptrtoint(array.data, intp), builder.mul(index, stride))
-            width = builder.mul(columns, array.itemsize)
-            void_pointer, int32 = ir.IntType(8).as_pointer(), ir.IntType(32)
-            function = cgutils.get_or_insert_function(
-                builder.module,
-                ir.FunctionType(ir.VoidType(), [void_pointer, int32, int32, int32]),
-                "llvm.prefetch.p0i8",
-            )
-            with cgutils.for_range_slice(builder, intp(0), width, intp(64), intp) as (offset, _):
-                address = builder.inttoptr(builder.add(start, offset), void_pointer)
-                builder.call(function, [address, int32(1), int32(3), int32(1)])  # write, keep in all levels, data
-            return context.get_dummy_value()
-
-        return signature, codegen

@@ -21,8 +21,8 @@ HALF, QUARTER, FOUR = np.float32(0.5), np.float32(0.25), np.float32(4)
 N0, N1, N2 = np.float32(135135), np.float32(17325), np.float32(378)
 D1, D2, D3 = np.float32(62370), np.float32(3150), np.float32(28)
 
-# The loss needs logarithms; taking it on one target (exact) or batch (fast) in 16 costs well under 2 %.
-LOSS_EVERY = 16
+# The loss needs logarithms; of one target (exact) or batch (fast) in so many, it costs well under 2 %.
+LOSS_TARGETS, LOSS_BATCHES = 16, 64
 
 
 @inlined
@@ -46,13 +46,19 @@ def alias_draw(alias: Any, bits: Any) -> Any:
     return own if (bits & LOW_32) < np.uint64(alias[own, 0]) else np.int64(alias[own, 1])
 
 
-@kernel
-def draw_negatives(alias: Any, seed: Any, out: Any) -> None:
-    """Fill `out` with the noise words that a training kernel given the same seed draws, in its order."""
-    state = seed
+@inlined
+def draw_words(alias: Any, state: Any, out: Any) -> Any:
+    """Fill `out` with noise words; returns where the stream of random numbers has got to."""
     for i in range(out.shape[0]):
         state += GAMMA
         out[i] = alias_draw(alias, mix(state))
+    return state
+
+
+@kernel
+def draw_negatives(alias: Any, seed: Any, out: Any) -> None:
+    """Fill `out` with the noise words that a training kernel given the same seed draws, in its order."""
+    draw_words(alias, seed, out)
 
 
 @inlined
@@ -77,29 +83,3 @@ def minus_log_sigmoid(x: Any) -> Any:
     if x > 0:
         return math.log1p(math.exp(-x))
     return math.log1p(math.exp(x)) - x
-
-
-@inlined
-def dot(a: Any, i: Any, b: Any, j: Any) -> Any:
-    """a[i] · b[j]. Rows are named by index: slices would touch Numba's shared reference counts."""
-    total = a[0, 0] * a.dtype.type(0)
-    for d in range(a.shape[1]):
-        total += a[i, d] * b[j, d]
-    return total
-
-
-@inlined
-def add_row(a: Any, i: Any, scale: Any, b: Any, j: Any) -> None:
-    """a[i] += scale · b[j]"""
-    for d in range(a.shape[1]):
-        a[i, d] += scale * b[j, d]
-
-
-@inlined
-def exchange(target: Any, word: Any, rates: Any, h: Any, dh: Any, i: Any, gradient: Any) -> None:
-    """One logistic unit's two updates: dh[i] gains the target row as it was, the target row gains h[i] at its rate."""
-    step = rates[word] * gradient
-    for d in range(target.shape[1]):
-        row = target[word, d]
-        dh[i, d] += gradient * row
-        target[word, d] = row + step * h[i, d]

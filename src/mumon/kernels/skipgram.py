@@ -9,18 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from mumon.kernels.jit import kernel, prefetch
+from mumon.kernels.jit import kernel
 from mumon.kernels.numerics import (
     GAMMA,
-    LOSS_EVERY,
-    add_row,
+    LOSS_BATCHES,
+    LOSS_TARGETS,
     alias_draw,
-    dot,
-    exchange,
+    draw_words,
     minus_log_sigmoid,
     mix,
     sigmoid,
 )
+from mumon.kernels.products import apply_gradients, collect_gradients, score_noise
+from mumon.kernels.rows import add_row, copy_row, dot, exchange, new_rows, prefetch
 
 
 @kernel
@@ -37,13 +38,12 @@ def skipgram_exact(
     seed: Any,
 ) -> Any:
     """One SGD step per (centre, context) pair with `negative` fresh noise words."""
-    D, real, state = source.shape[1], source.dtype.type, seed
-    dh = np.empty((1, D), source.dtype)
-    h = np.empty((1, D), source.dtype)
+    real, state = source.dtype.type, seed
+    h, dh = new_rows(1, source), new_rows(1, source)
     noise = np.empty(negative, np.int64)
     loss, counted = 0.0, 0
     for i in range(ids.shape[0]):
-        sampled = i % LOSS_EVERY == 0
+        sampled = i % LOSS_TARGETS == 0
         counted += sampled
         for j in range(left[i], right[i]):
             if j == i:
@@ -52,17 +52,20 @@ def skipgram_exact(
                 state += GAMMA
                 noise[m] = alias_draw(alias, mix(state))
                 prefetch(target, noise[m])
-            for d in range(D):
-                h[0, d] = source[ids[i], d]
-                dh[0, d] = real(0)
-            score = dot(h, 0, target, ids[j])
-            exchange(target, ids[j], rates, h, dh, 0, alpha * (real(1) - sigmoid(score)))
+            word = ids[j]
+            copy_row(h, 0, source, ids[i])
+            dh[:] = real(0)
+            score = dot(h, 0, target, word)
+            gradient = alpha * (real(1) - sigmoid(score))
+            exchange(target, word, dh, 0, gradient, rates[word] * gradient, h, 0)
             if sampled:
                 loss += minus_log_sigmoid(score)
             for m in range(negative):
-                if noise[m] != ids[j]:
-                    score = dot(h, 0, target, noise[m])
-                    exchange(target, noise[m], rates, h, dh, 0, -alpha * sigmoid(score))
+                other = noise[m]
+                if other != word:
+                    score = dot(h, 0, target, other)
+                    gradient = -alpha * sigmoid(score)
+                    exchange(target, other, dh, 0, gradient, rates[other] * gradient, h, 0)
                     if sampled:
                         loss += minus_log_sigmoid(-score)
             add_row(source, ids[i], rates[ids[i]], dh, 0)
@@ -89,39 +92,33 @@ def skipgram_fast(
     A centre meets each noise word once for all its C contexts, with weight C·negative/shared (less the contexts that
     are that very word), so it costs C + shared products instead of C·(negative + 1).
     """
-    n, D, real, state = ids.shape[0], source.shape[1], source.dtype.type, seed
-    h, dh = np.empty((batch, D), source.dtype), np.empty((batch, D), source.dtype)
-    noise, dnoise = np.empty((shared, D), source.dtype), np.empty((shared, D), source.dtype)
+    n, real, state = ids.shape[0], source.dtype.type, seed
+    h, dh = new_rows(batch, source), new_rows(batch, source)
     scores, weights = np.empty((batch, shared), source.dtype), np.empty((batch, shared), source.dtype)
-    words = np.empty(shared, np.int64)
+    words, next_words = np.empty(shared, np.int32), np.empty(shared, np.int32)
+    state = draw_words(alias, state, next_words)
     weight = real(negative) / real(shared)
     loss, counted = 0.0, 0
 
     for first in range(0, n, batch):
         rows = min(batch, n - first)
-        sampled = (first // batch) % LOSS_EVERY == 0
-        for m in range(shared):
-            state += GAMMA
-            words[m] = alias_draw(alias, mix(state))
-            prefetch(target, words[m])
+        sampled = (first // batch) % LOSS_BATCHES == 0
+        words, next_words = next_words, words
+        state = draw_words(alias, state, next_words)
         low, high = np.int64(first), np.int64(first + rows)
         for r in range(rows):
             i = first + r
             low, high = min(low, left[i]), max(high, right[i])
-            for m in range(shared):
-                weights[r, m] = weight * real(right[i] - left[i] - 1)
-            for d in range(D):
-                h[r, d] = source[ids[i], d]
+            weights[r] = weight * real(right[i] - left[i] - 1)
+            copy_row(h, r, source, ids[i])
         for m in range(shared):
-            for d in range(D):
-                noise[m, d] = target[words[m], d]
             for j in range(low, high):
                 if ids[j] == words[m]:
                     for r in range(rows):
                         if left[first + r] <= j < right[first + r] and j != first + r:
                             weights[r, m] -= weight
 
-        np.dot(h[:rows], noise.T, scores[:rows])
+        score_noise(scores, rows, h, target, words, source, ids, first + batch)
         if sampled:
             counted += rows
             for r in range(rows):
@@ -130,22 +127,18 @@ def skipgram_fast(
         for r in range(rows):
             for m in range(shared):
                 scores[r, m] = -alpha * weights[r, m] * sigmoid(scores[r, m])
-        np.dot(scores[:rows], noise, dh[:rows])
-        np.dot(scores[:rows].T, h[:rows], dnoise)
+        collect_gradients(dh, rows, scores, target, words, next_words)
+        apply_gradients(target, words, rates, scores, h, rows, ids, high)
 
         for r in range(rows):
             i = first + r
-            if i + batch < n:
-                prefetch(source, ids[i + batch])
-                prefetch(target, ids[i + batch])
             for j in range(left[i], right[i]):
                 if j != i:
-                    score = dot(h, r, target, ids[j])
-                    exchange(target, ids[j], rates, h, dh, r, alpha * (real(1) - sigmoid(score)))
+                    word = ids[j]
+                    score = dot(h, r, target, word)
+                    gradient = alpha * (real(1) - sigmoid(score))
+                    exchange(target, word, dh, r, gradient, rates[word] * gradient, h, r)
                     if sampled:
                         loss += minus_log_sigmoid(score)
-        for m in range(shared):
-            add_row(target, words[m], rates[words[m]], dnoise, m)
-        for r in range(rows):
-            add_row(source, ids[first + r], rates[ids[first + r]], dh, r)
+            add_row(source, ids[i], rates[ids[i]], dh, r)
     return loss, counted

@@ -1,0 +1,168 @@
+"""Vectors as LLVM sees them: what rows.py and products.py write their loops with. Nothing here runs in plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import llvmlite.binding
+import numba
+from llvmlite import ir
+from numba.core import cgutils, types
+
+INT32 = ir.IntType(32)
+CONTRACT = ("contract",)  # a product and a sum may become one instruction
+
+
+def _registers() -> tuple[int, int]:
+    """The bytes of a vector register of the machine that Numba compiles for, and how many it has."""
+    chosen = numba.config.CPU_FEATURES
+    if chosen is None:
+        features = dict(llvmlite.binding.get_host_cpu_features())
+    else:
+        features = {name[1:]: name[0] == "+" for name in chosen.split(",") if name}
+    if features.get("avx512f"):
+        return 64, 32
+    return (32, 16) if features.get("avx") else (16, 32)
+
+
+REGISTER, REGISTERS = _registers()
+
+
+class Lanes:
+    """The values of some columns."""
+
+    def __init__(self, builder: Any, value: Any) -> None:
+        self.builder, self.value = builder, value
+
+    def __add__(self, other: Lanes) -> Lanes:
+        return Lanes(self.builder, self.builder.fadd(self.value, other.value, flags=CONTRACT))
+
+    def __sub__(self, other: Lanes) -> Lanes:
+        return Lanes(self.builder, self.builder.fsub(self.value, other.value, flags=CONTRACT))
+
+    def __mul__(self, other: Lanes) -> Lanes:
+        return Lanes(self.builder, self.builder.fmul(self.value, other.value, flags=CONTRACT))
+
+
+class Row:
+    """A row of a matrix: loads and stores of several columns at a time."""
+
+    def __init__(self, matrix: Matrix, start: Any) -> None:
+        self.builder, self.element, self.itemsize = matrix.builder, matrix.element, matrix.itemsize
+        self.start = start
+
+    def address(self, column: Any, kind: Any) -> Any:
+        offset = self.builder.mul(column, column.type(self.itemsize))
+        return self.builder.inttoptr(self.builder.add(self.start, offset), kind.as_pointer())
+
+    def load(self, column: Any, lanes: int) -> Lanes:
+        kind = ir.VectorType(self.element, lanes) if lanes > 1 else self.element
+        return Lanes(self.builder, self.builder.load(self.address(column, kind), align=self.itemsize))
+
+    def store(self, column: Any, lanes: Lanes) -> None:
+        self.builder.store(lanes.value, self.address(column, lanes.value.type), align=self.itemsize)
+
+    def prefetch(self, column: Any) -> None:
+        """Ask the memory system for the cache line of a column before it is needed."""
+        pointer = ir.IntType(8).as_pointer()
+        function = cgutils.get_or_insert_function(
+            self.builder.module, ir.FunctionType(ir.VoidType(), [pointer, INT32, INT32, INT32]), "llvm.prefetch.p0i8"
+        )
+        address = self.address(column, ir.IntType(8))
+        self.builder.call(function, [address, INT32(1), INT32(3), INT32(1)])  # to write, in all levels, data
+
+
+class Matrix:
+    """A matrix among the arguments of an intrinsic. Its last axis must be contiguous."""
+
+    def __init__(self, context: Any, builder: Any, kind: Any, value: Any) -> None:
+        array = context.make_array(kind)(context, builder, value)
+        self.context, self.builder, self.element = context, builder, context.get_value_type(kind.dtype)
+        self.intp = context.get_value_type(types.intp)
+        self.itemsize = context.get_abi_sizeof(self.element)
+        self.lanes = REGISTER // self.itemsize
+        self.data = builder.ptrtoint(array.data, self.intp)
+        self.stride = cgutils.unpack_tuple(builder, array.strides)[0]
+        self.columns = cgutils.unpack_tuple(builder, array.shape)[-1]
+
+    def row(self, index: Any) -> Row:
+        return Row(self, self.builder.add(self.data, self.builder.mul(index, self.stride)))
+
+
+class Vector(Matrix):
+    """A one-dimensional array among the arguments."""
+
+    def at(self, index: Any) -> Any:
+        return Row(self, self.data).load(index, 1).value
+
+
+def index_of(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    """An integer of any width as one that addresses memory."""
+    return context.cast(builder, value, kind, types.intp)
+
+
+def spread(builder: Any, value: Any, lanes: int) -> Lanes:
+    """A scalar in every lane."""
+    if lanes == 1:
+        return Lanes(builder, value)
+    undefined = ir.Constant(ir.VectorType(value.type, lanes), ir.Undefined)
+    first = builder.insert_element(undefined, value, INT32(0))
+    return Lanes(builder, _shuffle(builder, first, undefined, [0] * lanes))
+
+
+def steps(builder: Any, begin: Any, end: Any, step: int) -> Any:
+    """A loop: `with steps(…) as (index, _)`."""
+    return cgutils.for_range_slice(builder, begin, end, begin.type(step), begin.type)
+
+
+def zero_sum(builder: Any, element: Any, lanes: int) -> Any:
+    """A place for a sum that LLVM keeps in a register."""
+    kind = ir.VectorType(element, lanes) if lanes > 1 else element
+    return cgutils.alloca_once_value(builder, ir.Constant(kind, [0.0] * lanes if lanes > 1 else 0.0))
+
+
+def reset(builder: Any, total: Any) -> None:
+    kind = total.type.pointee
+    builder.store(ir.Constant(kind, [0.0] * kind.count), total)
+
+
+def accumulate(builder: Any, total: Any, term: Lanes) -> None:
+    builder.store((Lanes(builder, builder.load(total)) + term).value, total)
+
+
+def _shuffle(builder: Any, a: Any, b: Any, order: Sequence[int]) -> Any:
+    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(INT32, len(order)), list(order)))
+
+
+def sums(builder: Any, vectors: list[Any]) -> Any:
+    """The sum of each of a power of two of vectors, in order, as one vector.
+
+    Halves of neighbours are added until every group of lanes that belongs to one vector has shrunk to one lane.
+    """
+    group = lanes = vectors[0].type.count
+    while len(vectors) > 1:
+        if group == 1:  # more vectors than lanes: what is left stands side by side
+            low, high = list(range(2 * vectors[0].type.count)), []
+        else:
+            low = [i for first in range(0, 2 * lanes, group) for i in range(first, first + group // 2)]
+            high = [i + group // 2 for i in low]
+        pairs = list(zip(vectors[::2], vectors[1::2], strict=True))
+        vectors = [_shuffle(builder, a, b, low) for a, b in pairs]
+        if high:
+            upper = [_shuffle(builder, a, b, high) for a, b in pairs]
+            vectors = [builder.fadd(a, b) for a, b in zip(vectors, upper, strict=True)]
+            group //= 2
+    vector = vectors[0]
+    while group > 1:  # more lanes than vectors: the groups shrink, and so does the vector
+        lanes = vector.type.count
+        low = [i for first in range(0, lanes, group) for i in range(first, first + group // 2)]
+        upper = _shuffle(builder, vector, vector, [i + group // 2 for i in low])
+        vector = builder.fadd(_shuffle(builder, vector, vector, low), upper)
+        group //= 2
+    return vector
+
+
+def part(builder: Any, vector: Any, first: int, count: int) -> Lanes:
+    """Some lanes of a vector."""
+    return Lanes(builder, _shuffle(builder, vector, vector, range(first, first + count)))

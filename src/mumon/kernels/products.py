@@ -1,0 +1,229 @@
+"""The three products of a batch of h with its noise words, whose rows stay where they lie in the target matrix:
+
+    score_noise       scores = h · noiseᵀ                    noise row m is target[words[m]]
+    collect_gradients dh = scores · noise                    scores have become gradients meanwhile
+    apply_gradients   noise row m += rates[words[m]] · (scoresᵀ · h)[m]
+
+A BLAS would need the noise rows copied together and their changes spread again. Here the sums of a tile stay in
+registers, and every step of a tile asks memory for one cache line that the next batch will read, so that memory works
+while the arithmetic does. Columns must be a multiple of 16, as `mumon.matrices` makes them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core import types
+from numba.extending import intrinsic
+
+from mumon.kernels import lanes
+from mumon.kernels.jit import inlined
+from mumon.kernels.rows import dot
+
+LINE = 64  # bytes that come from memory together
+# A tile holds as many sums as there are registers besides those for its operands.
+TALL, WIDE = (8, 3) if lanes.REGISTERS == 32 else (4, 3)  # rows × registers of columns
+H_ROWS, NOISE_ROWS = (4, 4) if lanes.REGISTERS == 32 else (2, 4)
+
+
+if numba.config.DISABLE_JIT:
+
+    def score_noise(scores: Any, rows: Any, h: Any, target: Any, words: Any, source: Any, ids: Any, ahead: Any) -> None:
+        """scores[r, m] = h[r] · target[words[m]] for the first `rows` rows."""
+        scores[:rows] = h[:rows] @ target[words].T
+
+    def collect_gradients(dh: Any, rows: Any, scores: Any, target: Any, words: Any, ahead: Any) -> None:
+        """dh = scores · noise for the first `rows` rows."""
+        dh[:rows] = scores[:rows] @ target[words]
+
+    def apply_gradients(
+        target: Any, words: Any, rates: Any, scores: Any, h: Any, rows: Any, ids: Any, ahead: Any
+    ) -> None:
+        """target[words[m]] += rates[words[m]] · Σ_r scores[r, m] h[r]"""
+        np.add.at(target, words, rates[words, None] * (scores[:rows].T @ h[:rows]))
+
+else:
+
+    def _arguments(context: Any, builder: Any, signature: Any, values: Any) -> list[Any]:
+        """Arrays and indices of an intrinsic, ready for use."""
+        ready: list[Any] = []
+        for kind, value in zip(signature.args, values, strict=True):
+            if isinstance(kind, types.Array):
+                ready.append((lanes.Matrix if kind.ndim == 2 else lanes.Vector)(context, builder, kind, value))
+            else:
+                ready.append(lanes.index_of(context, builder, kind, value))
+        return ready
+
+    @intrinsic  # type: ignore[misc]
+    def _score_tile(
+        typingctx: Any, h: Any, r: Any, target: Any, words: Any, m: Any, scores: Any, source: Any, ahead: Any
+    ) -> Any:
+        """Scores of H_ROWS rows of h from r on with NOISE_ROWS noise words from m on; prefetches source[ahead]."""
+
+        def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            h, r, target, words, m, scores, source, ahead = _arguments(context, builder, signature, values)
+            intp, width = r.type, h.lanes
+            left = [h.row(builder.add(r, intp(k))) for k in range(H_ROWS)]
+            right = []
+            for k in range(NOISE_ROWS):
+                word = builder.sext(words.at(builder.add(m, intp(k))), intp)
+                right.append(target.row(word))
+            following = source.row(ahead)
+            totals = [lanes.zero_sum(builder, h.element, width) for _ in range(H_ROWS * NOISE_ROWS)]
+            for total in totals:
+                lanes.reset(builder, total)
+            with lanes.steps(builder, intp(0), h.columns, width) as (column, _):
+                loaded = [row.load(column, width) for row in right]
+                for k, row in enumerate(left):
+                    value = row.load(column, width)
+                    for q, other in enumerate(loaded):
+                        lanes.accumulate(builder, totals[k * NOISE_ROWS + q], value * other)
+                following.prefetch(column)
+            sums = [builder.load(total) for total in totals]
+            # As many vectors at a time as a vector has lanes give one vector of sums, some rows of the tile.
+            together = max(width, NOISE_ROWS)
+            for first in range(0, len(sums), together):
+                vector = lanes.sums(builder, sums[first : first + together])
+                for q in range(first, min(first + together, len(sums)), NOISE_ROWS):
+                    row = scores.row(builder.add(r, intp(q // NOISE_ROWS)))
+                    row.store(m, lanes.part(builder, vector, q - first, NOISE_ROWS))
+            return context.get_dummy_value()
+
+        return types.void(h, r, target, words, m, scores, source, ahead), codegen
+
+    def _tile(tall: int, wide: int) -> tuple[Any, Any]:
+        """Intrinsics for `tall` rows × `wide` registers of columns of the second and of the third product."""
+
+        def empty(builder: Any, matrix: Any) -> list[list[Any]]:
+            totals = [[lanes.zero_sum(builder, matrix.element, matrix.lanes) for _ in range(wide)] for _ in range(tall)]
+            for row in totals:
+                for total in row:
+                    lanes.reset(builder, total)
+            return totals
+
+        def add(builder: Any, totals: Any, row: Any, column: Any, width: int, factors: list[Any]) -> None:
+            loaded = [row.load(builder.add(column, column.type(v * width)), width) for v in range(wide)]
+            for sums, factor in zip(totals, factors, strict=True):
+                everywhere = lanes.spread(builder, factor.value, width)
+                for total, value in zip(sums, loaded, strict=True):
+                    lanes.accumulate(builder, total, everywhere * value)
+
+        @intrinsic  # type: ignore[misc]
+        def collect(
+            typingctx: Any, dh: Any, r: Any, scores: Any, target: Any, words: Any, column: Any, ahead: Any, line: Any
+        ) -> Any:
+            def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+                dh, r, scores, target, words, column, ahead, line = _arguments(context, builder, signature, values)
+                intp, width = r.type, dh.lanes
+                totals = empty(builder, dh)
+                left = [scores.row(builder.add(r, intp(k))) for k in range(tall)]
+                with lanes.steps(builder, intp(0), words.columns, 1) as (m, _):
+                    row = target.row(builder.sext(words.at(m), intp))
+                    add(builder, totals, row, column, width, [factors.load(m, 1) for factors in left])
+                    target.row(builder.sext(ahead.at(m), intp)).prefetch(line)
+                for k, sums in enumerate(totals):
+                    for v, total in enumerate(sums):
+                        place = builder.add(column, intp(v * width))
+                        dh.row(builder.add(r, intp(k))).store(place, lanes.Lanes(builder, builder.load(total)))
+                return context.get_dummy_value()
+
+            return types.void(dh, r, scores, target, words, column, ahead, line), codegen
+
+        @intrinsic  # type: ignore[misc]
+        def apply(
+            typingctx: Any,
+            target: Any,
+            words: Any,
+            m: Any,
+            rates: Any,
+            scores: Any,
+            h: Any,
+            rows: Any,
+            column: Any,
+            ids: Any,
+            ahead: Any,
+            line: Any,
+        ) -> Any:
+            def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+                arguments = _arguments(context, builder, signature, values)
+                target, words, m, rates, scores, h, rows, column, ids, ahead, line = arguments
+                intp, width = m.type, h.lanes
+                totals = empty(builder, h)
+                last = builder.sub(ids.columns, intp(1))
+                with lanes.steps(builder, intp(0), rows, 1) as (r, _):
+                    row = scores.row(r)
+                    factors = [row.load(builder.add(m, intp(k)), 1) for k in range(tall)]
+                    add(builder, totals, h.row(r), column, width, factors)
+                    place = builder.add(ahead, r)
+                    place = builder.select(builder.icmp_signed("<", place, last), place, last)
+                    target.row(builder.sext(ids.at(place), intp)).prefetch(line)
+                for k, sums in enumerate(totals):
+                    word = builder.sext(words.at(builder.add(m, intp(k))), intp)
+                    row, rate = target.row(word), lanes.spread(builder, rates.at(word), width)
+                    for v, total in enumerate(sums):
+                        place = builder.add(column, intp(v * width))
+                        row.store(place, row.load(place, width) + rate * lanes.Lanes(builder, builder.load(total)))
+                return context.get_dummy_value()
+
+            return types.void(target, words, m, rates, scores, h, rows, column, ids, ahead, line), codegen
+
+        return collect, apply
+
+    _collect_large, _apply_large = _tile(TALL, WIDE)
+    _collect_narrow, _apply_narrow = _tile(TALL, 1)
+    _collect_flat, _apply_flat = _tile(1, WIDE)
+    _collect_small, _apply_small = _tile(1, 1)
+
+    @inlined
+    def score_noise(scores: Any, rows: Any, h: Any, target: Any, words: Any, source: Any, ids: Any, ahead: Any) -> None:
+        """scores[r, m] = h[r] · target[words[m]] for the first `rows` rows; fetches source[ids[ahead:]]."""
+        shared, last = words.shape[0], ids.shape[0] - 1
+        tall, wide = rows - rows % H_ROWS, shared - shared % NOISE_ROWS
+        tile = 0
+        for m in range(0, wide, NOISE_ROWS):
+            for r in range(0, tall, H_ROWS):
+                _score_tile(h, r, target, words, m, scores, source, ids[min(ahead + tile, last)])
+                tile += 1
+        for r in range(rows):
+            for m in range(wide if r < tall else 0, shared):
+                scores[r, m] = dot(h, r, target, words[m])
+
+    @inlined
+    def collect_gradients(dh: Any, rows: Any, scores: Any, target: Any, words: Any, ahead: Any) -> None:
+        """dh = scores · noise for the first `rows` rows; fetches target[ahead]."""
+        width, D, line = lanes.REGISTER // dh.itemsize, dh.shape[1], LINE // dh.itemsize
+        tall, wide, fetch = rows - rows % TALL, D - D % (WIDE * width), 0
+        for column in range(0, wide, WIDE * width):
+            for r in range(0, tall, TALL):
+                _collect_large(dh, r, scores, target, words, column, ahead, min(fetch, D - line))
+                fetch += line
+            for r in range(tall, rows):
+                _collect_flat(dh, r, scores, target, words, column, ahead, 0)
+        for column in range(wide, D, width):
+            for r in range(0, tall, TALL):
+                _collect_narrow(dh, r, scores, target, words, column, ahead, min(fetch, D - line))
+                fetch += line
+            for r in range(tall, rows):
+                _collect_small(dh, r, scores, target, words, column, ahead, 0)
+
+    @inlined
+    def apply_gradients(
+        target: Any, words: Any, rates: Any, scores: Any, h: Any, rows: Any, ids: Any, ahead: Any
+    ) -> None:
+        """target[words[m]] += rates[words[m]] · Σ_r scores[r, m] h[r]; fetches target[ids[ahead:]]."""
+        width, D, line, shared = lanes.REGISTER // h.itemsize, h.shape[1], LINE // h.itemsize, words.shape[0]
+        tall, wide, fetch = shared - shared % TALL, D - D % (WIDE * width), 0
+        for column in range(0, wide, WIDE * width):
+            for m in range(0, tall, TALL):
+                _apply_large(target, words, m, rates, scores, h, rows, column, ids, ahead, min(fetch, D - line))
+                fetch += line
+            for m in range(tall, shared):
+                _apply_flat(target, words, m, rates, scores, h, rows, column, ids, ahead, 0)
+        for column in range(wide, D, width):
+            for m in range(0, tall, TALL):
+                _apply_narrow(target, words, m, rates, scores, h, rows, column, ids, ahead, min(fetch, D - line))
+                fetch += line
+            for m in range(tall, shared):
+                _apply_small(target, words, m, rates, scores, h, rows, column, ids, ahead, 0)
