@@ -1,10 +1,11 @@
-# Two commands: `make demo` shows what mumon does, `make test` checks that it still does it.
+# Three commands: `make demo` shows what mumon does, `make test` checks that it still does it, `make bench` that it is
+# still as fast.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint types unit clean
+.PHONY: demo test lint types unit bench clean
 
 demo: $(VENV)/installed
 	@$(BIN)/mumon demo
@@ -21,6 +22,9 @@ types: $(VENV)/installed-dev
 
 unit: $(VENV)/installed-dev
 	$(BIN)/python -m pytest
+
+bench: $(VENV)/installed-dev
+	$(BIN)/python benchmarks/regression.py
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

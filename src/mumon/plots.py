@@ -8,40 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mumon.atomic import atomic_file
+from mumon.plot_style import COLOURS, INK, MARKS, PALE, STYLE, save_figure
 from mumon.sweep.space import LINEAR, REAL, is_numeric, label, shown
 
 if TYPE_CHECKING:
     from mumon.sweep import Configuration, SweepResult
 
 CURVE_NAME = "curve"
-FORMATS = ("png", "svg")
 MOST_LINES = 8  # more than so many colours cannot be told apart: the best lines keep theirs, the others turn grey
 MOST_PANELS = 8  # more tasks than that are too small to read
-# Okabe and Ito's colours, which people with any kind of colour vision can tell apart.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#666666", "#8B6914")
-MARKS = ("o", "s", "^", "D", "v", "P", "X", "<")
-INK, PALE, GRID = "#333333", "#c9c9c9", "#e6e6e6"
-STYLE: dict[Any, Any] = {
-    "font.family": "sans-serif",
-    "font.size": 10,
-    "axes.edgecolor": "#999999",
-    "axes.labelcolor": INK,
-    "axes.titlesize": 11,
-    "axes.titlelocation": "left",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": GRID,
-    "grid.linewidth": 0.8,
-    "text.color": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "legend.frameon": False,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "mumon",  # the same curve is the same file
-}
 
 Score = Callable[["Configuration"], tuple[float, float]]
 
@@ -80,11 +55,7 @@ def draw_sweep(result: SweepResult) -> list[Path]:
         for place, task in enumerate(tasks):
             axes = figure.add_subplot(grid[1 + place // columns, place % columns])
             _draw_task(axes, result, lines, x, task)
-        paths = [result.folder / f"{CURVE_NAME}.{kind}" for kind in FORMATS]
-        for path, kind in zip(paths, FORMATS, strict=True):
-            with atomic_file(path) as file:
-                figure.savefig(file, format=kind, dpi=160, metadata={"Date": None} if kind == "svg" else None)
-    return paths
+        return save_figure(figure, result.folder / CURVE_NAME)
 
 
 def x_option(swept: Sequence[str]) -> str | None:

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from mumon import __version__
-from mumon.cli import analogy, convert, data, demo, evaluate, info, similar, sweep, train, vocab
+from mumon.cli import analogy, bench, convert, data, demo, evaluate, info, similar, sweep, train, vocab
 from mumon.errors import MumonError
 
 app = typer.Typer(
@@ -58,6 +58,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "train": train.train,
     "eval": evaluate.evaluate,
     "sweep": sweep.sweep,
+    "bench": bench.bench,
     "similar": similar.similar,
     "analogy": analogy.analogy,
     "convert": convert.convert,

@@ -1,0 +1,150 @@
+"""`mumon bench`: the same work for mumon and its peers, side by side; or a closer look at samplers or the machine."""
+
+from __future__ import annotations
+
+import json as json_
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mumon.cli import options
+
+if TYPE_CHECKING:
+    from mumon.bench.results import Results
+    from mumon.progress import Progress
+
+
+def bench(
+    corpus: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Plain text with one sentence per line, perhaps compressed: files, folders or quoted globs.",
+            show_default=False,
+        ),
+    ] = None,
+    output: Annotated[str, typer.Option("-o", "--output", help="The folder for results and plots.")] = "bench-results",
+    systems: Annotated[
+        str | None,
+        typer.Option(help="Who takes part, by ids separated by commas (default: all installed).", show_default=False),
+    ] = None,
+    external: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=COMMAND",
+            help="Another program, with {corpus} {output} {dim} {window} {negative} {epochs} {min_count} {sample} "
+            "{threads} {seed} in its command line.",
+            show_default=False,
+        ),
+    ] = None,
+    dim: Annotated[int, typer.Option("--dim", "--vector-size", min=1, help="Dimensions of the vectors.")] = 300,
+    window: Annotated[int, typer.Option(min=1, help="Words to each side.")] = 5,
+    negative: Annotated[int, typer.Option(min=1, help="Noise words per target.")] = 5,
+    epochs: Annotated[int, typer.Option(min=1, help="Passes over the corpus.")] = 5,
+    min_count: Annotated[int, typer.Option(min=1, help="Drop words that occur less often.")] = 5,
+    sample: Annotated[float, typer.Option(min=0, help="Subsampling threshold, 0 for none.")] = 1e-3,
+    sentences: Annotated[
+        int | None, typer.Option(min=1, help="Take only the first so many lines.", show_default=False)
+    ] = None,
+    threads: Annotated[
+        str | None, typer.Option(help="Threads, or a list such as 1,2,4 (default: all cores).", show_default=False)
+    ] = None,
+    scaling: Annotated[bool, typer.Option("--scaling", help="1, 2, 4, … threads, up to all cores.")] = False,
+    repeats: Annotated[int, typer.Option(min=1, help="Runs of each system, interleaved.")] = 3,
+    reference: Annotated[str, typer.Option(help="The system that speeds are compared with.")] = "gensim-cbow",
+    no_quality: Annotated[bool, typer.Option("--no-quality", help="Time only.")] = False,
+    sampler: Annotated[bool, typer.Option("--sampler", help="Instead: compare ways to draw noise words.")] = False,
+    draws: Annotated[int, typer.Option(min=1, help="With --sampler: how many draws to time.")] = 10_000_000,
+    vocab: Annotated[str, typer.Option(help="With --sampler: sizes of the vocabulary.")] = "1e3,1e4,1e5,1e6,1e7",
+    machine: Annotated[bool, typer.Option("--machine", help="Instead: describe and measure this machine.")] = False,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Give the same work to mumon, gensim, word2vec.c and fastText, and compare time, memory and quality.
+
+    Each run is a process of its own, timed from text to saved vectors; runs are interleaved; every system keeps its own
+    learning rate. OUTPUT gets results.json, results.md and plots. The extra "bench" of mumon installs the peers.
+
+    Example: mumon bench corpus.txt --sentences 100000
+    """
+    from mumon.bench.comparison import Options
+    from mumon.bench.external import external_system
+    from mumon.bench.systems import choose
+    from mumon.bench.work import Work
+    from mumon.errors import OptionError
+
+    progress = options.reporter(quiet)
+    if sampler or machine:
+        if corpus or sampler == machine:
+            raise OptionError(
+                "--sampler and --machine are benchmarks of their own; give just one of them, without text"
+            )
+        _measure_samplers(draws, vocab, Path(output), progress, json, quiet) if sampler else _measure_machine(json)
+        return
+    if not corpus:
+        raise OptionError("there is no text to train on; name at least 1 file, or ask for --sampler or --machine")
+    ids = None if systems is None else [name.strip() for name in systems.split(",") if name.strip()]
+    chosen = choose(ids, [external_system(given) for given in external or ()])
+    work = Work(dim, window, negative, epochs, min_count, sample)
+    how = Options(_thread_counts(threads, scaling), repeats, sentences, reference, quality=not no_quality)
+    results = _compare(
+        {"corpus": corpus, "folder": Path(output), "work": work, "chosen": chosen, "options": how}, progress
+    )
+    if json:
+        print(json_.dumps(results.to_json(), ensure_ascii=False))
+    elif not quiet:
+        from mumon.cli.bench_tables import show
+
+        show(results, Path(output))
+
+
+def _thread_counts(given: str | None, scaling: bool) -> list[int] | None:
+    """What --threads lists, or powers of two up to all cores for --scaling."""
+    from mumon.errors import OptionError
+    from mumon.threads import available_cores
+
+    if given is not None:
+        try:
+            return [int(part) for part in given.split(",")]
+        except ValueError:
+            raise OptionError(f"--threads is {given!r}; write whole numbers with commas between, such as 1,2") from None
+    cores = available_cores()
+    return sorted({2**power for power in range(cores.bit_length()) if 2**power < cores} | {cores}) if scaling else None
+
+
+def _compare(arguments: dict[str, Any], progress: Progress) -> Results:
+    """The comparison; Ctrl-C ends in a sentence of its own, for what is done is kept."""
+    from mumon.bench.comparison import Stopped, compare
+
+    try:
+        return compare(**arguments, progress=progress)
+    except Stopped as stopped:
+        runs = "1 run is" if stopped.runs == 1 else f"{stopped.runs} runs are"
+        print(f"mumon: stopped; {runs} kept in {arguments['folder']}", file=sys.stderr)
+        raise typer.Exit(130) from None
+
+
+def _measure_samplers(draws: int, vocab: str, folder: Path, progress: Progress, json: bool, quiet: bool) -> None:
+    from mumon.bench.sampler_times import measure, sizes
+
+    results = measure(sizes(vocab), draws, folder, progress)
+    if json:
+        print(json_.dumps(results))
+    elif not quiet:
+        from mumon.cli.bench_tables import show_samplers
+
+        show_samplers(results, folder)
+
+
+def _measure_machine(json: bool) -> None:
+    from mumon.bench.machine import describe
+    from mumon.bench.roofline import measure
+
+    machine = {**describe(), "limits": measure()}
+    if json:
+        print(json_.dumps(machine))
+        return
+    from mumon.cli.bench_tables import show_machine
+
+    show_machine(machine)

@@ -1,0 +1,112 @@
+"""What `mumon bench` found, for people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mumon.bench.machine import shown
+from mumon.bench.quality import MEAN
+from mumon.bench.report import (
+    mean_cell,
+    memory_cell,
+    relative_cell,
+    scaling_cell,
+    score_cell,
+    seconds_cell,
+    speed,
+)
+from mumon.cli.tables import new_table, plain, stdout
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from mumon.bench.results import Results
+
+
+def show(results: Results, folder: Path) -> None:
+    """Print the tables of a comparison on standard output."""
+    console = stdout()
+    console.print()
+    for threads in results.threads:
+        console.print(_speeds(results, threads))
+    if len(results.threads) > 1:
+        console.print(_scaling(results))
+    if results.tasks:
+        console.print(_scores(results))
+    for run in results.failures():
+        console.print(f"[red]{plain(run.system)} failed: {plain(run.failed)}[/]", soft_wrap=True)
+    console.print(f"everything, with plots: {plain(folder)}", soft_wrap=True)
+
+
+def _new(title: str, *columns: str) -> Table:
+    table = new_table(title, "", *columns)
+    table.columns[0].header = "system"
+    return table
+
+
+def _speeds(results: Results, threads: int) -> Table:
+    work = f"{results.corpus.tokens:,} tokens × {results.work.epochs} epoch{'s' * (results.work.epochs > 1)}"
+    about = f"{threads} thread{'s' * (threads > 1)}, {work}; × is the speed of {results.compared_with()}"
+    table = _new(plain(about), "seconds", "×", "raw tokens/s", "trained/s", "memory")
+    for row in results.rows():
+        if row.threads == threads:
+            speeds = speed(row.raw_tokens_per_second), speed(row.trained_tokens_per_second)
+            table.add_row(plain(row.name), seconds_cell(row), relative_cell(row), *speeds, memory_cell(row))
+    return table
+
+
+def _scaling(results: Results) -> Table:
+    heads = [f"{threads} thread{'s' * (threads > 1)}" for threads in results.threads]
+    table = _new("seconds by threads, and the gain over the fewest", *heads)
+    for system in results.systems:
+        found = {row.threads: row for row in results.rows() if row.system == system.id}
+        table.add_row(plain(system.name), *(scaling_cell(found.get(threads)) for threads in results.threads))
+    return table
+
+
+def _scores(results: Results) -> Table:
+    table = _new("scores × 100, mean ± deviation of the runs [95 % over items]", *results.tasks, MEAN)
+    for row in results.rows():
+        if row.threads == max(results.threads):
+            cells = [score_cell(row.scores.get(task)) for task in results.tasks]
+            table.add_row(plain(row.name), *cells, plain(mean_cell(row)))
+    return table
+
+
+def _samplers(title: str, *columns: str) -> Table:
+    table = _new(title, *columns)
+    table.columns[0].header = "sampler"
+    return table
+
+
+def show_samplers(results: dict[str, Any], folder: Path) -> None:
+    """Print the tables of the sampler benchmark."""
+    console = stdout()
+    about = f"{results['draws']:,} draws, one thread"
+    speeds = _samplers(about, "words", "build, s", "draws, s", "ns/draw", "memory")
+    errors = _samplers(
+        "drawn against wanted probability", "words", "largest error", "mean error", "never drawn", "distance"
+    )
+    for row in results["rows"]:
+        each = 1e9 * row["draw_seconds"] / results["draws"]
+        times = f"{row['build_seconds']:.3f}", f"{row['draw_seconds']:.3f}", f"{each:.1f}"
+        speeds.add_row(row["sampler"], f"{row['words']:,}", *times, f"{row['bytes'] / 1e6:,.1f} MB")
+        wrong = f"{row['largest_error']:.1e}", f"{row['mean_error']:.1e}"
+        never = f"{row['never_drawn']:,} ({row['never_drawn'] / row['words']:.1%})"
+        errors.add_row(row["sampler"], f"{row['words']:,}", *wrong, never, f"{row['distance']:.1e}")
+    console.print(speeds)
+    console.print(errors)
+    console.print(f"everything, with a plot: {plain(folder)}", soft_wrap=True)
+
+
+def show_machine(machine: dict[str, Any]) -> None:
+    """Print the description of the machine and its limits."""
+    for name, value in shown(machine):
+        print(f"{name:>10}  {value}")
+    limits = machine["limits"]
+    table = new_table("limits", "", *(f"{threads} thread{'s' * (threads > 1)}" for threads in limits["threads"]))
+    for limit in limits["rows"]:
+        values = [f"{value:,.1f} {limit['unit']}" for value in limit["values"]]
+        table.add_row(plain(limit["name"]), *values)
+    stdout().print(table)
