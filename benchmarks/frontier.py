@@ -51,10 +51,10 @@ def main() -> None:
                     seconds = sum(epoch.seconds for epoch in model.history)
                     report = evaluate(model.wv, tasks, resamples=0, progress=False)
                     scores = {task: round(report.score("model", task).score, 2) for task in (*SUITE, "mean")}
-                    record = {"objective": options.objective, "K": K, "B": B, "alpha": round(usual * factor, 4), "seed": seed,
-                              "dim": options.dim, "sentences": options.sentences, "threads": options.threads,
-                              "seconds": round(seconds, 2), "trained_per_second": round(trained / seconds), **scores,
-                              **about()}  # fmt: skip
+                    setting = {"objective": options.objective, "K": K, "B": B, "alpha": round(usual * factor, 4)}
+                    work = {"dim": options.dim, "sentences": options.sentences, "threads": options.threads}
+                    speed = {"seconds": round(seconds, 2), "trained_per_second": round(trained / seconds)}
+                    record = {**setting, "seed": seed, **work, **speed, **scores, **about()}
                     print(record, flush=True)
                     records.append(record)
                     RESULTS.write_text("[\n" + ",\n".join(map(json.dumps, records)) + "\n]\n")

@@ -112,6 +112,14 @@ def test_encoding_token_lists_keeps_any_token_even_with_blanks(sentences):
     assert decoded(corpus_from_sentences(sentences)) == sentences
 
 
+def test_tokens_that_only_their_repair_makes_equal_are_one_word():
+    corpus = corpus_from_sentences([["\ud800", "a", "\ufffd"], ["\udfff", "a"]])
+    repaired = "\ufffd" * 3  # as Python repairs each of its three bytes
+    assert decoded(corpus) == [[repaired, "a", "\ufffd"], [repaired, "a"]]
+    assert corpus.words.to_pylist() == [b"a", repaired.encode(), "\ufffd".encode()]
+    assert corpus.counts.tolist() == [2, 2, 1] and corpus.replaced == 2
+
+
 def test_a_one_shot_iterator_of_any_sequences_is_read():
     corpus = corpus_from_sentences(iter([("1", "2"), np.array(["2", "3"])]))
     assert decoded(corpus) == [["1", "2"], ["2", "3"]]
@@ -126,6 +134,16 @@ def test_long_sentences_and_words_are_cut_into_blocks_without_losing_a_token(tmp
     assert np.diff(corpus.offsets).max() == encode.MAX_SENTENCE
     assert corpus.sentences == 40
     assert decoded(corpus_from_sentences([words[8:25_000]]))[2] == words[20_008:25_000]
+
+
+@pytest.mark.parametrize("size", [1, 7, 8, 64])
+def test_words_at_the_cut_between_pieces_stay_whole(tmp_path, monkeypatch, size):
+    from mumon.corpus import sources
+
+    sentences = [["a", "longer-than-a-piece" * 9, "é"], ["b"] * 90, ["語\u200b語", "a"]]
+    (tmp_path / "a.txt").write_text("\n\n".join("\u3000 ".join(sentence) for sentence in sentences))
+    monkeypatch.setattr(sources, "PIECE_BYTES", size)
+    assert decoded(read(tmp_path / "a.txt", workers=3)) == sentences
 
 
 def test_bytes_that_are_not_utf8_are_replaced_counted_and_reported(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -24,6 +25,30 @@ def test_a_model_comes_back_with_output_counts_and_settings(tmp_path):
     np.testing.assert_array_equal(model.output, np.zeros((4, 3)))
     assert model.vectors.flags.writeable and model.output.flags.writeable
     assert load_model(tmp_path / "m", output=False).output is None
+
+
+def test_saving_and_loading_make_no_copy_of_the_matrices(tmp_path):
+    words, vectors = [f"w{i}" for i in range(8000)], np.ones((8000, 512), np.float32)
+    tracemalloc.start()
+    try:
+        save_model(tmp_path / "m", words, None, vectors, vectors)
+        saving = tracemalloc.get_traced_memory()[1]
+        tracemalloc.reset_peak()
+        model = load_model(tmp_path / "m")
+        loading = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert max(saving, loading) < vectors.nbytes / 2
+    model.vectors[0] = 7  # in memory, as ever, and not in the file
+    assert load_model(tmp_path / "m").vectors[0, 0] == 1
+
+
+def test_a_model_can_be_replaced_while_its_vectors_are_in_use(tmp_path):
+    save_model(tmp_path / "m", WORDS, COUNTS, VECTORS)
+    model = load_model(tmp_path / "m")
+    save_model(tmp_path / "m", model.words, model.counts, 2 * model.vectors)
+    np.testing.assert_array_equal(model.vectors, VECTORS)
+    np.testing.assert_array_equal(load_model(tmp_path / "m").vectors, 2 * VECTORS)
 
 
 def test_the_same_model_gives_the_same_bytes(tmp_path):

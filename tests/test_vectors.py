@@ -308,6 +308,19 @@ def test_importing_costs_only_numpy():
     assert found.strip() == "[]"
 
 
+def test_looking_up_neighbours_loads_nothing_heavy(tmp_path, ours):
+    ours.save(tmp_path / "m.mumon")
+    heavy = {"numba", "pyarrow", "scipy", "mumon.corpus", "mumon.kernels"}
+    code = (
+        "import atexit, sys; from mumon import cli\n"
+        f"atexit.register(lambda: print(sorted({heavy} & sys.modules.keys())))\n"
+        f"sys.argv = ['mumon', 'similar', {str(tmp_path / 'm.mumon')!r}, {ours.index_to_key[0]!r}]\n"
+        "cli.main()"
+    )
+    lines = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert len(lines) == 11 and lines[-1] == "[]"
+
+
 def test_examples_in_the_docstrings_run():
     result = doctest.testmod(mumon.vectors)
     assert result.attempted > 3 and result.failed == 0

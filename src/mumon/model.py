@@ -59,8 +59,8 @@ class Word2Vec:
         "correct" is the gradient of CBOW's loss; "faulty" is what word2vec.c, gensim and fastText do instead.
     exact
         True takes one SGD step per window with fresh noise words, as the paper does. False (the default) shares
-        `shared_negatives` noise words among `batch` windows: the same gradient in expectation, with less noise, at a
-        cost per word that hardly grows with the window.
+        `shared_negatives` noise words among `batch` windows (CBOW: 16 among 8, skip-gram: 32 among 32): the same
+        gradient in expectation, with less noise, at a cost per word that, for CBOW, hardly grows with the window.
     rate_exponent
         Words learn at alpha times a power of their share of the text, share^-rate_exponent, so that rare words take
         larger steps than frequent ones: by default 0.25, and with `exact` 0 (all alike).
@@ -112,8 +112,8 @@ class Word2Vec:
         shrink_windows: bool = True,
         update: Literal["correct", "faulty"] = "correct",
         exact: bool = False,
-        shared_negatives: int = 32,
-        batch: int = 32,
+        shared_negatives: int | None = None,
+        batch: int | None = None,
         rate_exponent: float | None = None,
         unk: str | None = None,
         vocab: Vocabulary | str | os.PathLike[str] | None = None,
@@ -134,8 +134,8 @@ class Word2Vec:
             window=window,
             shrink_windows=shrink_windows,
             negative=negative,
-            shared_negatives=shared_negatives,
-            batch=batch,
+            shared_negatives=shared_negatives,  # type: ignore[arg-type]
+            batch=batch,  # type: ignore[arg-type]
             ns_exponent=ns_exponent,
             rate_exponent=rate_exponent,
             sample=sample,

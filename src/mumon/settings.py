@@ -29,10 +29,13 @@ class RateRule:
         return float(min(max(rate, self.least), self.most))
 
 
-STRIP = 128  # tokens whose updates the fast CBOW kernel adds up (kernels/cbow.py)
-# The steps of one word in a strip must not add up to more than this many times its gradient: uniform, Zipfian and
-# steeper texts over 3 … 1,000 words diverged from 2.6 on.
-SAFE_STEPS = 1.5
+# How many noise words how many targets share by default: as good as twice the noise words or half the batch, and the
+# fastest such (docs/speed.md).
+SHARING = {"cbow": (16, 8), "sg": (32, 32)}
+
+# Steps that the fast kernels add up before anyone sees them must not add up to more than this many times a gradient:
+# uniform, Zipfian and steeper texts over 3 … 1,000 words diverged from 2.6 on, counted over 128 targets or a batch.
+SAFE_STEPS, SUMMED = 1.5, 128
 
 # Fitted to sweeps over 1.3 M … 65 M words × 5 epochs (docs/rates.md). The lower bounds are the rates of the paper and
 # of word2vec, chosen on corpora of 10⁹ words and more.
@@ -60,8 +63,8 @@ class Settings:
     window: int = 5
     shrink_windows: bool = True
     negative: int = 5
-    shared_negatives: int = 32
-    batch: int = 32
+    shared_negatives: int = None  # type: ignore[assignment]  # None here and in batch stands for SHARING
+    batch: int = None  # type: ignore[assignment]
     ns_exponent: float = 0.75
     rate_exponent: float | None = None
     sample: float = 1e-3
@@ -75,6 +78,9 @@ class Settings:
                 raise OptionError(f"{name} is {getattr(self, name)!r}; it must be {' or '.join(allowed)}")
         for name in ("cbow_mean", "exact", "shrink_windows", "shuffle"):
             object.__setattr__(self, name, bool(getattr(self, name)))
+        for name, usual in zip(("shared_negatives", "batch"), SHARING[self.objective], strict=True):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, usual)
         for name in ("window", "negative", "shared_negatives", "batch", "workers"):
             object.__setattr__(self, name, whole_number(name, getattr(self, name)))
         object.__setattr__(self, "seed", whole_number("seed", self.seed, least=0))
@@ -114,7 +120,7 @@ class Settings:
             return rate
         contexts = self.window + 1 if self.shrink_windows else 2 * self.window  # C, on average
         divided = self.objective == "cbow" and self.division[1]
-        steps = max(STRIP, self.batch) * heaviest_share * (1 if divided else contexts)
+        steps = max(SUMMED, self.batch) * heaviest_share * (1 if divided else contexts)
         return min(rate, SAFE_STEPS / steps)
 
 

@@ -44,7 +44,7 @@ class WordVectors:
         if matrix.ndim != 2 or len(matrix) != len(words):
             raise FormatError(f"{len(words)} words need as many rows, and the matrix is {matrix.shape}; give one each")
         self.index_to_key: list[str] = list(words)
-        self.key_to_index: dict[str, int] = {word: row for row, word in enumerate(self.index_to_key)}
+        self.key_to_index: dict[str, int] = dict(zip(self.index_to_key, range(len(words)), strict=True))
         if len(self.key_to_index) != len(words):
             row, word = next((i, w) for i, w in enumerate(self.index_to_key) if self.key_to_index[w] != i)
             raise FormatError(

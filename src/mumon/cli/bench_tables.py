@@ -110,3 +110,9 @@ def show_machine(machine: dict[str, Any]) -> None:
         values = [f"{value:,.1f} {limit['unit']}" for value in limit["values"]]
         table.add_row(plain(limit["name"]), *values)
     stdout().print(table)
+    token, peak, reached = limits["per_token"], limits["rows"][0]["values"], limits["rows"][2]["values"]
+    shares = ", ".join(f"{100 * now / most:.0f} %" for now, most in zip(reached, peak, strict=True))
+    print(
+        f"a CBOW token of 300 dimensions: {token['flops'] / 1e3:.1f} kFLOP of products, {token['bytes'] / 1e3:.1f} kB of "
+        f"rows read and written; the kernel reaches {shares} of the large product's speed"
+    )

@@ -61,9 +61,11 @@ def train(
     fixed_window: Annotated[bool | None, _option("--fixed-window", "Always the full window.")] = None,
     negative: Annotated[int | None, _option("--negative", "Noise words per target (default: 5).", min=1)] = None,
     shared_negatives: Annotated[
-        int | None, _option("--shared-negatives", "Noise words shared by a batch (default: 32).", min=1)
+        int | None, _option("--shared-negatives", "Noise words shared by a batch (default: 16; sg: 32).", min=1)
     ] = None,
-    batch: Annotated[int | None, _option("--batch", "Targets that share noise words (default: 32).", min=1)] = None,
+    batch: Annotated[
+        int | None, _option("--batch", "Targets that share noise words (default: 8; sg: 32).", min=1)
+    ] = None,
     ns_exponent: Annotated[float | None, _option("--ns-exponent", "Noise ∝ count^this (default: 0.75).")] = None,
     rate_exponent: Annotated[
         float | None,

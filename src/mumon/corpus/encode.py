@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mumon.corpus.sources import PIECE_BYTES, STDIN, read_pieces
+from mumon.corpus.sources import STDIN, read_pieces
 from mumon.corpus.table import ByteTable, Ids, TokenTable, ranked
 from mumon.corpus.text import Piece, TextOptions, prepare
 from mumon.errors import CorpusError
@@ -25,7 +24,6 @@ MAX_SENTENCE = 10_000
 # Each encoding thread has a word table of its own; beyond this many, their memory outgrows what they save.
 MAX_ENCODERS = 8
 TOKENS_AT_ONCE = 1 << 20
-BLANK = re.compile(rb"[ \t\n]")
 EMPTY = np.empty(0, np.int32)
 
 
@@ -49,7 +47,7 @@ class CorpusWriter:
             self._offsets.write(cuts.tobytes())
             self.sentences += len(cuts)
             self._last_end = int(ends[-1])
-        self._ids.write(ids.tobytes())
+        self._ids.write(ids.data)
         self._spans.append((table, self.tokens, self.tokens + len(ids)))
         self.tokens += len(ids)
 
@@ -60,17 +58,29 @@ class CorpusWriter:
         self.append(0, EMPTY, np.zeros(1, np.int64))  # whatever sentence is still open ends here
         self.close()
         words, counts, ranks = ranked(tables)
-        # Read and written back span by span: a memory map would look like memory that grows with the corpus.
+        # Neighbouring spans stay together: a thread's buffer must not write back what lies between two of them.
+        each = -(-len(self._spans) // len(tables))
+        parts = [self._spans[first : first + each] for first in range(0, len(self._spans), each)]
+        with ThreadPoolExecutor(len(tables), "mumon-renumber") as pool:
+            list(pool.map(lambda spans: self._renumber(spans, ranks), parts))
         with (self.folder / "ids.i32").open("r+b") as file:
-            for table, begin, end in self._spans:
-                file.seek(4 * begin)
-                ids = np.fromfile(file, np.int32, end - begin)
-                file.seek(4 * begin)
-                file.write(ranks[table][ids].tobytes())
             os.fsync(file.fileno())
         columns = pa.table({"word": words, "count": counts})
         with pa.OSFile(str(self.folder / "words.arrow"), "wb") as sink, pa.ipc.new_file(sink, columns.schema) as writer:
             writer.write_table(columns)
+
+    def _renumber(self, spans: list[tuple[int, int, int]], ranks: list[Ids]) -> None:
+        """Read and write back span by span: a memory map would look like memory that grows with the corpus."""
+        from mumon.kernels.tokens import renumber
+
+        with (self.folder / "ids.i32").open("r+b") as file:
+            for table, begin, end in spans:
+                ids = np.empty(end - begin, np.int32)
+                file.seek(4 * begin)
+                file.readinto(ids.data)
+                renumber(ids, ranks[table])
+                file.seek(4 * begin)
+                file.write(ids.data)
 
     def report(self, progress: Progress) -> None:
         """Say what was read; if it was nothing, an error will."""
@@ -123,7 +133,7 @@ def encode_files(
         text, bad = prepare(piece, options)
         index = free.get()
         try:
-            return (index, *_encode_in_parts(tables[index], text), bad)
+            return (index, *tables[index].encode(text), bad)
         finally:
             free.put(index)
 
@@ -139,24 +149,6 @@ def encode_files(
         writer.close()
     writer.report(progress)
     return writer, replaced
-
-
-def _encode_in_parts(table: ByteTable, text: bytes) -> tuple[Ids, npt.NDArray[np.int64]]:
-    """`table.encode`, a megabyte at a time: a record may be long, and the table makes room for only new words."""
-    ids: list[Ids] = []
-    ends: list[npt.NDArray[np.int64]] = []
-    begin = tokens = 0
-    while begin < len(text):
-        stop = begin + PIECE_BYTES
-        if stop < len(text):
-            blank = BLANK.search(text, stop)
-            stop = blank.end() if blank else len(text)
-        part = table.encode(text[begin:stop])
-        ids.append(part[0])
-        ends.append(part[1] + tokens)
-        tokens += len(part[0])
-        begin = stop
-    return np.concatenate([EMPTY, *ids]), np.concatenate([np.empty(0, np.int64), *ends])
 
 
 def _in_order(pool: ThreadPoolExecutor, function: Any, items: Iterable[Any], ahead: int) -> Iterator[Any]:

@@ -133,9 +133,10 @@ def _cut(
         if not at and not json_lines:
             at = max(block.rfind(b" "), block.rfind(b"\t")) + 1
         if at:
-            data = b"".join([*held, block[:at]])
+            data = b"".join([*held, memoryview(block)[:at]])
             yield Piece(data, origin, json_lines, line)
-            line += data.count(b"\n")
+            if json_lines:  # only their errors name lines, and counting takes as long as reading
+                line += data.count(b"\n")
             held = []
         held.append(block[at:])
         reached = raw.tell() if seekable else position + len(block)

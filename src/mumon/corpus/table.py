@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from typing import Any
 
@@ -13,61 +14,86 @@ import numpy.typing as npt
 from mumon.errors import CorpusError
 
 Ids = npt.NDArray[np.int32]
+FIRST_PLACES = 1 << 16  # of a word table, which doubles when it is half full
+SLOT_BYTES, CACHE_LINE = 32, 64
+NEWLINE, SPACE = 10, 32
 
 
 class ByteTable:
     """Numbers the words of UTF-8 text. One per thread: calls on different tables run in parallel."""
 
-    def __init__(self) -> None:
+    def __init__(self, places: int = FIRST_PLACES) -> None:
         self.types = 0
-        self._slots: Ids = np.empty(0, np.int32)
-        self._hashes: npt.NDArray[np.uint64] = np.empty(0, np.uint64)
-        self._starts: npt.NDArray[np.int64] = np.zeros(1, np.int64)
+        self._slots = _new_slots(places)
+        self._starts: npt.NDArray[np.int64] = np.zeros(places // 2 + 1, np.int64)
         self._arena: npt.NDArray[np.uint8] = np.empty(0, np.uint8)
-        self._counts: npt.NDArray[np.int64] = np.empty(0, np.int64)
 
-    def encode(self, text: bytes) -> tuple[Ids, npt.NDArray[np.int64]]:
+    def encode(self, text: bytes | npt.NDArray[np.uint8]) -> tuple[Ids, npt.NDArray[np.int64]]:
         """The type of every word, and for every newline the number of words before it."""
         from mumon.kernels.tokens import encode_text
 
-        self._reserve(len(text))
-        ids = np.empty(len(text) // 2 + 1, np.int32)
-        ends = np.empty(text.count(b"\n"), np.int64)
         data = np.frombuffer(text, np.uint8)
-        n, _, self.types = encode_text(
-            data, self._slots, self._hashes, self._starts, self._arena, self._counts, self.types, ids, ends
-        )
-        return ids[:n], ends
+        ids = np.empty(len(data) // 2 + 1, np.int32)
+        ends = np.empty(np.count_nonzero(data == NEWLINE) + 1, np.int64)
+        at = tokens = lines = 0
+        while True:
+            at, self.types, tokens, lines = encode_text(
+                data, at, self._slots, self._starts, self._arena, self.types, ids, ends, tokens, lines
+            )
+            if at == len(data):
+                return ids[:tokens], ends[:lines]
+            self._make_room(len(data) - at)
+
+    def text(self) -> npt.NDArray[np.uint8]:
+        """The words by type, a space after each."""
+        return self._arena[: self._starts[self.types]]
 
     def words(self) -> Any:
         """The words as an Arrow array of bytes, by type."""
         import pyarrow as pa
 
-        starts = self._starts[: self.types + 1]
-        arena = self._arena[: starts[-1]]
+        starts = self._starts[: self.types + 1] - np.arange(self.types + 1)
+        text = self.text()
         return pa.LargeBinaryArray.from_buffers(
-            pa.large_binary(), self.types, [None, pa.py_buffer(starts.copy()), pa.py_buffer(arena.copy())]
+            pa.large_binary(), self.types, [None, pa.py_buffer(starts), pa.py_buffer(text[text != SPACE])]
         )
 
     def counts(self) -> npt.NDArray[np.int64]:
         """How often each type occurred."""
-        return self._counts[: self.types]
+        from mumon.kernels.tokens import COUNT, TYPE
 
-    def _reserve(self, size: int) -> None:
-        """Room for every word of `size` bytes to be new, so that the kernel never has to stop and ask."""
-        types = self.types + size // 2 + 1
-        if types > len(self._hashes):
-            room = types + types // 2
-            self._hashes = _grown(self._hashes, room)
-            self._starts = _grown(self._starts, room + 1)
-            self._counts = _grown(self._counts, room)
-        if self._starts[self.types] + size > len(self._arena):
-            self._arena = _grown(self._arena, 2 * (int(self._starts[self.types]) + size))
-        if 2 * types > len(self._slots):
-            from mumon.kernels.tokens import fill_slots
+        taken = self._slots[self._slots[:, COUNT] > 0]
+        counts = np.empty(self.types, np.int64)
+        counts[taken[:, TYPE]] = taken[:, COUNT]
+        return counts
 
-            self._slots = np.full(1 << (3 * types - 1).bit_length(), -1, np.int32)
-            fill_slots(self._slots, self._hashes, self.types)
+    def merged(self, others: list[ByteTable]) -> tuple[Any, npt.NDArray[np.int64], list[Ids]]:
+        """The words of all tables and their counts, and which of them the types of this table and of each other are."""
+        types = [self.encode(other.text())[0] for other in others]
+        counts = self.counts()
+        for theirs, other in zip(types, others, strict=True):
+            counts[theirs] += other.counts() - 1  # reading each word once has counted it once
+        return self.words(), counts, [np.arange(self.types, dtype=np.int32), *types]
+
+    def _make_room(self, size: int) -> None:
+        """Room for another batch of words, however long the words of `size` bytes are."""
+        from mumon.kernels.tokens import BATCH, move_slots
+
+        used = int(self._starts[self.types])
+        if used + 2 * size > len(self._arena):
+            self._arena = _grown(self._arena, 2 * used + 2 * size)
+        while self.types + BATCH > len(self._slots) // 2:
+            larger = _new_slots(2 * len(self._slots))
+            move_slots(self._slots, larger)
+            self._slots = larger
+            self._starts = _grown(self._starts, len(larger) // 2 + 1)
+
+
+def _new_slots(places: int) -> npt.NDArray[np.uint64]:
+    """An empty table whose places do not straddle cache lines."""
+    memory = np.zeros(places * SLOT_BYTES + CACHE_LINE, np.uint8)
+    start = -memory.ctypes.data % CACHE_LINE
+    return memory[start : start + places * SLOT_BYTES].view(np.uint64).reshape(places, -1)
 
 
 class TokenTable:
@@ -93,9 +119,18 @@ class TokenTable:
 
         return pa.array([self._bytes(token) for token in self._types], pa.large_binary())
 
-    def counts(self) -> npt.NDArray[np.int64]:
-        """How often each type occurred."""
-        return self._counts
+    def merged(self, others: list[TokenTable]) -> tuple[Any, npt.NDArray[np.int64], list[Ids]]:
+        """As of a `ByteTable`; here there is but one table, and only tokens that had no UTF-8 may have become equal."""
+        assert not others
+        words = self.words()
+        types: Ids = np.arange(len(words), dtype=np.int32)
+        if not self.replaced:
+            return words, self._counts, [types]
+        distinct = words.dictionary_encode()
+        types = distinct.indices.to_numpy()
+        counts = np.zeros(len(distinct.dictionary), np.int64)
+        np.add.at(counts, types, self._counts)
+        return distinct.dictionary, counts, [types]
 
     def _bytes(self, token: Any) -> bytes:
         if not isinstance(token, str):  # an integer too: as a key it means a row, as in gensim
@@ -119,17 +154,29 @@ def ranked(tables: list[Any]) -> tuple[Any, npt.NDArray[np.int64], list[Ids]]:
     Ranks go by count, most frequent first, then by bytes: they do not depend on threads or on the order of the text.
     """
     import pyarrow as pa
+
+    words, counts, types = tables[0].merged(tables[1:])
+    order = _order(words, counts)
+    ranks = np.empty(len(order), np.int32)
+    ranks[order] = np.arange(len(order), dtype=np.int32)
+    return words.take(pa.array(order)), counts[order], [ranks[theirs] for theirs in types]
+
+
+def _order(words: Any, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The types by count, then by bytes. Half of all words occur once: they are sorted beside the others."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    merged = pa.chunked_array([table.words() for table in tables], pa.large_binary()).combine_chunks()
-    merged = merged.dictionary_encode() if len(merged) else pa.array([], pa.large_binary()).dictionary_encode()
-    provisional = merged.indices.to_numpy()
-    counts = np.zeros(len(merged.dictionary), np.int64)
-    np.add.at(counts, provisional, np.concatenate([table.counts() for table in tables]))
-    order = pc.sort_indices(
-        pa.table({"count": counts, "word": merged.dictionary}), [("count", "descending"), ("word", "ascending")]
-    ).to_numpy()
-    rank = np.empty(len(order), np.int32)
-    rank[order] = np.arange(len(order), dtype=np.int32)
-    bounds = np.cumsum([len(table.counts()) for table in tables])[:-1]
-    return merged.dictionary.take(pa.array(order)), counts[order], np.split(rank[provisional], bounds)
+    def often() -> npt.NDArray[np.int64]:
+        types = np.flatnonzero(counts > 1)
+        columns = pa.table({"count": counts[types], "word": words.take(pa.array(types))})
+        keys = [("count", "descending"), ("word", "ascending")]
+        return np.asarray(types[pc.sort_indices(columns, keys).to_numpy()])
+
+    def once() -> npt.NDArray[np.int64]:
+        types = np.flatnonzero(counts == 1)
+        return np.asarray(types[pc.array_sort_indices(words.take(pa.array(types))).to_numpy()])
+
+    with ThreadPoolExecutor(1) as pool:
+        rare = pool.submit(once)
+        return np.concatenate([often(), rare.result()])

@@ -60,6 +60,8 @@ class Piece:
 def prepare(piece: Piece, options: TextOptions) -> tuple[bytes, int]:
     """One sentence per line, words between white space; and how many characters had to be replaced."""
     data, replaced = piece.data, 0
+    if not (piece.json_lines or options.tokenize or options.lowercase) and _is_utf8(data):
+        return _ended(piece, data), 0  # nothing here needs characters, and decoding would keep other threads waiting
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -75,7 +77,20 @@ def prepare(piece: Piece, options: TextOptions) -> tuple[bytes, int]:
         text = text.lower()
     if options.tokenize or options.lowercase:
         data = text.encode()
-    return (data + b"\n" if piece.last else data), replaced  # a sentence never runs on into the next file
+    return _ended(piece, data), replaced
+
+
+def _is_utf8(data: bytes) -> bool:
+    import numpy as np
+
+    from mumon.kernels.bytewise import is_utf8
+
+    return bool(is_utf8(np.frombuffer(data, np.uint8)))
+
+
+def _ended(piece: Piece, data: bytes) -> bytes:
+    """A sentence never runs on into the next file."""
+    return data + b"\n" if piece.last else data
 
 
 def _repaired(data: bytes) -> tuple[str, int]:

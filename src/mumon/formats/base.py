@@ -56,6 +56,20 @@ def check_writable(words: Sequence[str], vectors: Floats) -> None:
     if vectors.ndim != 2 or len(words) != len(vectors) or not vectors.size:
         shape = " x ".join(map(str, vectors.shape))
         raise FormatError(f"{len(words)} words and a matrix of {shape} cannot be saved; give one row of numbers each")
+    _check_words(words)
+    bad = first_non_finite_row(vectors)
+    if bad is not None:
+        raise FormatError(f"the vector of {words[bad]!r} (word {bad + 1}) holds nan or inf; train it again")
+
+
+def _check_words(words: Sequence[str]) -> None:
+    """Refuse a word twice and words that are not UTF-8: all at once, one by one only to say which."""
+    try:
+        "".join(words).encode()
+        if len(set(words)) == len(words):
+            return
+    except UnicodeEncodeError:
+        pass
     first_row: dict[str, int] = {}
     for row, word in enumerate(words):
         if first_row.setdefault(word, row) != row:
@@ -64,12 +78,9 @@ def check_writable(words: Sequence[str], vectors: Floats) -> None:
             word.encode()
         except UnicodeEncodeError:
             raise FormatError(f"{word!r} (word {row + 1}) cannot be written as UTF-8; rename it") from None
-    bad = first_non_finite_row(vectors)
-    if bad is not None:
-        raise FormatError(f"the vector of {words[bad]!r} (word {bad + 1}) holds nan or inf; train it again")
 
 
-def first_non_finite_row(vectors: Floats, block: int = 8192) -> int | None:
+def first_non_finite_row(vectors: Floats, block: int = 1024) -> int | None:
     """The first row holding nan or inf, found without a V x D array of answers."""
     for start in range(0, len(vectors), block):
         finite = np.isfinite(vectors[start : start + block]).all(axis=1)

@@ -27,7 +27,6 @@ from mumon import __version__
 from mumon.atomic import CONFIG_NAME, FORMAT_MARKER, atomic_directory
 from mumon.errors import FormatError, OptionError
 from mumon.formats.base import Counts, Floats, LoadedVectors, check_writable, first_non_finite_row
-from mumon.formats.tokenizer import tokenizer, unknown_token
 
 FORMAT_VERSION = 1
 TENSORS_NAME = "model.safetensors"
@@ -78,6 +77,8 @@ def save_model(
     >>> load_model(path).words, load_model(path).config
     (['a', 'b'], {'window': 5})
     """
+    from mumon.formats.tokenizer import tokenizer, unknown_token  # it needs the corpus package, which loading does not
+
     vectors = np.asarray(vectors, np.float32)
     check_writable(words, vectors)
     if output is not None:
@@ -90,7 +91,8 @@ def save_model(
     unk = unknown_token(words, training.get("unk"))
     zero_row = unk not in set(words)
     header = _config(vectors.shape, zero_row, training)
-    vocab = {"words": list(words), "counts": _checked_counts(counts, len(words), "counts")}
+    checked = _checked_counts(counts, len(words), "counts")
+    vocab = {"words": list(words), "counts": None if checked is None else checked.tolist()}
     with atomic_directory(path) as directory:
         _write_tensors(directory / TENSORS_NAME, vectors, output, zero_row)
         _write_json(directory / VOCAB_NAME, vocab)
@@ -183,7 +185,7 @@ def _write_tensors(path: Path, vectors: Floats, output: Floats | None, zero_row:
         file.write(len(text).to_bytes(8, "little") + text)
         for part in (part for parts in tensors.values() for part in parts):
             for start in range(0, len(part), 8192):
-                file.write(np.ascontiguousarray(part[start : start + 8192], "<f4").tobytes())
+                file.write(np.ascontiguousarray(part[start : start + 8192], "<f4").data)
 
 
 def _read_json(path: Path) -> dict[str, Any]:
@@ -218,7 +220,7 @@ def _read_history(path: Path) -> list[dict[str, Any]]:
 def _read_vocab(path: Path, V: int) -> tuple[list[str], Counts | None]:
     vocab = _read_json(path)
     words = vocab.get("words")
-    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+    if not isinstance(words, list) or not set(map(type, words)) <= {str}:
         raise FormatError(f"{path} has no list of words; save the model again")
     if len(words) != V:
         raise FormatError(f"{path} has {len(words)} words where {CONFIG_NAME} says {V}; save the model again")
@@ -226,12 +228,11 @@ def _read_vocab(path: Path, V: int) -> tuple[list[str], Counts | None]:
         first: dict[str, int] = {}
         row = next(row for row, word in enumerate(words) if first.setdefault(word, row) != row)
         raise FormatError(f"{path} has {words[row]!r} as word {first[words[row]] + 1} and {row + 1}; save it again")
-    counts = _checked_counts(vocab.get("counts"), V, str(path))
-    return words, None if counts is None else np.array(counts, np.int64)
+    return words, _checked_counts(vocab.get("counts"), V, str(path))
 
 
-def _checked_counts(counts: Any, V: int, where: str) -> list[int] | None:
-    """Counts as JSON keeps them, or one sentence about what is wrong with them."""
+def _checked_counts(counts: Any, V: int, where: str) -> Counts | None:
+    """Counts as an array, or one sentence about what is wrong with them."""
     if counts is None:
         return None
     try:
@@ -243,11 +244,11 @@ def _checked_counts(counts: Any, V: int, where: str) -> list[int] | None:
     if array.min() < 0:
         row = int(array.argmin())
         raise FormatError(f"{where}: the count of word {row + 1} is {array[row]}, below 0; save the model again")
-    listed: list[int] = array.tolist()
-    return listed
+    return array.astype(np.int64)
 
 
 def _read_tensors(path: Path, V: int, D: int, zero_row: bool, output: bool) -> tuple[Floats, Floats | None]:
+    """The matrices, mapped from the file: nothing is copied, and changing them in memory leaves the file as it is."""
     from safetensors import SafetensorError, safe_open
 
     if not path.is_file():
@@ -255,7 +256,7 @@ def _read_tensors(path: Path, V: int, D: int, zero_row: bool, output: bool) -> t
     expected = {"embeddings": (V + zero_row, D), "output": (V, D)}
     tensors: dict[str, Floats] = {}
     try:
-        with safe_open(path, framework="numpy") as file:
+        with safe_open(path, framework="numpy") as file:  # checks that the header and the size of the file are right
             present = set(file.keys())
             if "embeddings" not in present:
                 raise FormatError(f"{path} has no tensor 'embeddings' among its {len(present)}; save the model again")
@@ -268,7 +269,7 @@ def _read_tensors(path: Path, V: int, D: int, zero_row: bool, output: bool) -> t
                         "save the model again"
                     )
                 if name == "embeddings" or output:
-                    tensors[name] = file.get_tensor(name)
+                    tensors[name] = _mapped(path, name, shape)
     except (SafetensorError, OSError) as error:
         reason = " ".join(str(error).split())
         raise FormatError(f"{path} cannot be read ({reason}); the file may be truncated, so save it again") from None
@@ -279,3 +280,12 @@ def _read_tensors(path: Path, V: int, D: int, zero_row: bool, output: bool) -> t
     if zero_row and tensors["embeddings"][V].any():
         raise FormatError(f"{path}: row {V + 1} of embeddings, for unknown words, is not zeros; save the model again")
     return tensors["embeddings"][:V], tensors.get("output")
+
+
+def _mapped(path: Path, name: str, shape: tuple[int, ...]) -> Floats:
+    """One tensor of a file that the library has found whole; it would copy the tensor, and does not say where it is."""
+    with path.open("rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        begin: int = json.loads(file.read(size))[name]["data_offsets"][0]
+    matrix = np.memmap(path, "<f4", "c", 8 + size + begin, shape).view(np.ndarray)
+    return matrix.copy() if os.name == "nt" else matrix  # Windows would not let a mapped model be replaced

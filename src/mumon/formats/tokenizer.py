@@ -31,5 +31,5 @@ def tokenizer(entries: Sequence[str], unk: str, training: Mapping[str, Any]) -> 
         "pre_tokenizer": words_only if training.get("tokenize") else {"type": "WhitespaceSplit"},
         "post_processor": None,
         "decoder": None,
-        "model": {"type": "WordLevel", "vocab": {word: row for row, word in enumerate(entries)}, "unk_token": unk},
+        "model": {"type": "WordLevel", "vocab": dict(zip(entries, range(len(entries)), strict=True)), "unk_token": unk},
     }

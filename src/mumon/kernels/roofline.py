@@ -1,19 +1,21 @@
-"""What a machine can do at most: the small products of the training kernels, and rows read and written at random."""
+"""What a machine can do at most: the products of the training kernels, and rows read and written at random."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from mumon.kernels.jit import kernel
+from mumon.kernels.products import apply_gradients, collect_gradients, score_noise
 
 
 @kernel
-def small_products(a: Any, b: Any, out: Any, times: Any) -> None:
-    """out = a · bᵀ, again and again: the shape and the way in which the fast kernels multiply."""
+def small_products(scores: Any, h: Any, dh: Any, target: Any, words: Any, rates: Any, times: Any) -> None:
+    """The three products of a batch, again and again."""
+    rows = h.shape[0]
     for _ in range(times):
-        np.dot(a, b.T, out)
+        score_noise(scores, rows, h, target, words, target, words, 0)
+        collect_gradients(dh, rows, scores, target, words, words)
+        apply_gradients(target, words, rates, scores, h, rows, words, 0)
 
 
 @kernel
