@@ -11,24 +11,20 @@ from __future__ import annotations
 
 import argparse
 import json
-import lzma
-import os
-import platform
-import subprocess
-import time
-from itertools import islice
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
-from mumon import Word2Vec, WordVectors, corpus_from_files, datasets
+from common import about, sentences_of
+
+from mumon import Word2Vec, WordVectors, corpus_from_files
 from mumon.evaluation import SUITE, evaluate, load_tasks
 from mumon.sweep import sweep
 
 RESULTS = Path(__file__).parent / "results" / "rates.json"
 SENTENCES = (60_000, 300_000, 700_000, None)  # None is the whole corpus
 SEEDS = (1, 2, 3)
-FIXED = {"vector_size": 200, "epochs": 5, "min_count": 5, "workers": 2}
+FIXED = {"vector_size": 200, "epochs": 5, "min_count": 5, "workers": 2, "shared_negatives": 32, "batch": 32}
 METHODS: dict[str, dict[str, Any]] = {"correct": {}, "faulty": {"update": "faulty"}, "skip-gram": {"sg": 1}}
 EXPONENTS = (0.0, 0.25)  # rate_exponent, for every method: fair to all
 # Around the best of earlier, coarser sweeps; the fewer the text, the higher.
@@ -44,16 +40,6 @@ RATES = {
 }
 
 
-def corpus_of(sentences: int | None, folder: Path) -> Path:
-    """The first sentences of the Wikipedia corpus, as a file."""
-    path = folder / f"{sentences or 'all'}.txt"
-    if not path.exists():
-        with lzma.open(datasets.fetch("enwiki"), "rt") as lines, path.with_suffix(".part").open("w") as file:
-            file.writelines(islice(lines, sentences))
-        path.with_suffix(".part").rename(path)
-    return path
-
-
 def scores_of(wv: WordVectors, tasks: Any) -> dict[str, dict[str, float]]:
     """Dev, test and all-item scores of one model."""
     report = evaluate(wv, tasks, resamples=0, progress=False)
@@ -65,7 +51,7 @@ def scores_of(wv: WordVectors, tasks: Any) -> dict[str, dict[str, float]]:
 
 def measure(sentences: int | None, method: str, folder: Path, tasks: Any) -> dict[str, Any]:
     """Sweep one method on one amount of text, and train the best with every seed."""
-    corpus = corpus_from_files([corpus_of(sentences, folder)], workers=2)
+    corpus = corpus_from_files([sentences_of(sentences, folder)], workers=2)
     common = {**FIXED, **METHODS[method]}
     space = {"rate_exponent": EXPONENTS, "alpha": RATES[method][sentences]}
     home = folder / f"{sentences or 'all'}-{method}"
@@ -123,9 +109,7 @@ def main() -> None:
             if key in record["results"]:
                 continue
             record["results"][key] = measure(sentences, method, folder, tasks)
-            commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout
-            record["about"] = {**FIXED, "window": 5, "negative": 5, "cores": os.cpu_count(), "commit": commit.strip(),
-                               "python": platform.python_version(), "date": time.strftime("%Y-%m-%d")}  # fmt: skip
+            record["about"] = {**FIXED, "window": 5, "negative": 5, **about()}
             RESULTS.write_text(json.dumps(record, indent=1) + "\n")
     print(rates_table(record["results"]), seeds_table(record["results"]), sep="\n\n")
 

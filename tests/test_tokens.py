@@ -121,6 +121,14 @@ def test_tables_merge_by_count_then_bytes():
         assert [words[int(i)].as_py() for i in rank[types]] == text.split()
 
 
+def test_the_tokeniser_is_compiled_once():
+    from mumon.kernels.tokens import encode_text
+
+    ranked([ByteTable(), ByteTable()])
+    fast(b"one two")
+    assert len(encode_text.signatures) == 1
+
+
 EDGES = (0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0)
 CONTINUED = [bytes(rest) for length in range(4) for rest in itertools.product(EDGES, repeat=length)]
 

@@ -113,6 +113,6 @@ def show_machine(machine: dict[str, Any]) -> None:
     token, peak, reached = limits["per_token"], limits["rows"][0]["values"], limits["rows"][2]["values"]
     shares = ", ".join(f"{100 * now / most:.0f} %" for now, most in zip(reached, peak, strict=True))
     print(
-        f"a CBOW token of 300 dimensions: {token['flops'] / 1e3:.1f} kFLOP of products, {token['bytes'] / 1e3:.1f} kB of "
-        f"rows read and written; the kernel reaches {shares} of the large product's speed"
+        f"a CBOW token of 300 dimensions: {token['flops'] / 1e3:.1f} kFLOP of products, {token['bytes'] / 1e3:.1f} kB "
+        f"of rows read and written; the kernel reaches {shares} of the large product's speed"
     )

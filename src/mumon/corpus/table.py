@@ -33,6 +33,7 @@ class ByteTable:
         from mumon.kernels.tokens import encode_text
 
         data = np.frombuffer(text, np.uint8)
+        data.setflags(write=False)  # bytes are; Numba would compile the kernel again for an array that is not
         ids = np.empty(len(data) // 2 + 1, np.int32)
         ends = np.empty(np.count_nonzero(data == NEWLINE) + 1, np.int64)
         at = tokens = lines = 0

@@ -110,26 +110,40 @@ else:
                 for total, value in zip(sums, loaded, strict=True):
                     lanes.accumulate(builder, total, everywhere * value)
 
+        def fetch(builder: Any, row: Any, begin: Any, end: Any) -> None:
+            with lanes.steps(builder, begin, end, LINE // row.itemsize) as (column, _):
+                row.prefetch(column)
+
         @intrinsic  # type: ignore[misc]
         def collect(
-            typingctx: Any, dh: Any, r: Any, scores: Any, target: Any, words: Any, column: Any, ahead: Any, line: Any
+            typingctx: Any,
+            dh: Any,
+            r: Any,
+            scores: Any,
+            target: Any,
+            words: Any,
+            column: Any,
+            ahead: Any,
+            begin: Any,
+            end: Any,
         ) -> Any:
             def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-                dh, r, scores, target, words, column, ahead, line = _arguments(context, builder, signature, values)
+                arguments = _arguments(context, builder, signature, values)
+                dh, r, scores, target, words, column, ahead, begin, end = arguments
                 intp, width = r.type, dh.lanes
                 totals = empty(builder, dh)
                 left = [scores.row(builder.add(r, intp(k))) for k in range(tall)]
                 with lanes.steps(builder, intp(0), words.columns, 1) as (m, _):
                     row = target.row(builder.sext(words.at(m), intp))
                     add(builder, totals, row, column, width, [factors.load(m, 1) for factors in left])
-                    target.row(builder.sext(ahead.at(m), intp)).prefetch(line)
+                    fetch(builder, target.row(builder.sext(ahead.at(m), intp)), begin, end)
                 for k, sums in enumerate(totals):
                     for v, total in enumerate(sums):
                         place = builder.add(column, intp(v * width))
                         dh.row(builder.add(r, intp(k))).store(place, lanes.Lanes(builder, builder.load(total)))
                 return context.get_dummy_value()
 
-            return types.void(dh, r, scores, target, words, column, ahead, line), codegen
+            return types.void(dh, r, scores, target, words, column, ahead, begin, end), codegen
 
         @intrinsic  # type: ignore[misc]
         def apply(
@@ -144,11 +158,12 @@ else:
             column: Any,
             ids: Any,
             ahead: Any,
-            line: Any,
+            begin: Any,
+            end: Any,
         ) -> Any:
             def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
                 arguments = _arguments(context, builder, signature, values)
-                target, words, m, rates, scores, h, rows, column, ids, ahead, line = arguments
+                target, words, m, rates, scores, h, rows, column, ids, ahead, begin, end = arguments
                 intp, width = m.type, h.lanes
                 totals = empty(builder, h)
                 last = builder.sub(ids.columns, intp(1))
@@ -158,7 +173,7 @@ else:
                     add(builder, totals, h.row(r), column, width, factors)
                     place = builder.add(ahead, r)
                     place = builder.select(builder.icmp_signed("<", place, last), place, last)
-                    target.row(builder.sext(ids.at(place), intp)).prefetch(line)
+                    fetch(builder, target.row(builder.sext(ids.at(place), intp)), begin, end)
                 for k, sums in enumerate(totals):
                     word = builder.sext(words.at(builder.add(m, intp(k))), intp)
                     row, rate = target.row(word), lanes.spread(builder, rates.at(word), width)
@@ -167,7 +182,7 @@ else:
                         row.store(place, row.load(place, width) + rate * lanes.Lanes(builder, builder.load(total)))
                 return context.get_dummy_value()
 
-            return types.void(target, words, m, rates, scores, h, rows, column, ids, ahead, line), codegen
+            return types.void(target, words, m, rates, scores, h, rows, column, ids, ahead, begin, end), codegen
 
         return collect, apply
 
@@ -191,22 +206,28 @@ else:
                 scores[r, m] = dot(h, r, target, words[m])
 
     @inlined
+    def _tiles(D: Any, width: Any) -> Any:
+        """Tiles that D columns are cut into: large ones, and narrow ones for the rest."""
+        return D // (WIDE * width) + (D % (WIDE * width)) // width
+
+    @inlined
     def collect_gradients(dh: Any, rows: Any, scores: Any, target: Any, words: Any, ahead: Any) -> None:
         """dh = scores · noise for the first `rows` rows; fetches target[ahead]."""
         width, D, line = lanes.REGISTER // dh.itemsize, dh.shape[1], LINE // dh.itemsize
-        tall, wide, fetch = rows - rows % TALL, D - D % (WIDE * width), 0
+        tall, wide, begin = rows - rows % TALL, D - D % (WIDE * width), 0
+        part = line * -(-D // (line * max(_tiles(D, width) * (tall // TALL), 1)))
         for column in range(0, wide, WIDE * width):
             for r in range(0, tall, TALL):
-                _collect_large(dh, r, scores, target, words, column, ahead, min(fetch, D - line))
-                fetch += line
+                _collect_large(dh, r, scores, target, words, column, ahead, begin, min(begin + part, D))
+                begin += part
             for r in range(tall, rows):
-                _collect_flat(dh, r, scores, target, words, column, ahead, 0)
+                _collect_flat(dh, r, scores, target, words, column, ahead, 0, 0)
         for column in range(wide, D, width):
             for r in range(0, tall, TALL):
-                _collect_narrow(dh, r, scores, target, words, column, ahead, min(fetch, D - line))
-                fetch += line
+                _collect_narrow(dh, r, scores, target, words, column, ahead, begin, min(begin + part, D))
+                begin += part
             for r in range(tall, rows):
-                _collect_small(dh, r, scores, target, words, column, ahead, 0)
+                _collect_small(dh, r, scores, target, words, column, ahead, 0, 0)
 
     @inlined
     def apply_gradients(
@@ -214,16 +235,21 @@ else:
     ) -> None:
         """target[words[m]] += rates[words[m]] · Σ_r scores[r, m] h[r]; fetches target[ids[ahead:]]."""
         width, D, line, shared = lanes.REGISTER // h.itemsize, h.shape[1], LINE // h.itemsize, words.shape[0]
-        tall, wide, fetch = shared - shared % TALL, D - D % (WIDE * width), 0
+        tall, wide, begin = shared - shared % TALL, D - D % (WIDE * width), 0
+        part = line * -(-D // (line * max(_tiles(D, width) * (tall // TALL), 1)))
         for column in range(0, wide, WIDE * width):
             for m in range(0, tall, TALL):
-                _apply_large(target, words, m, rates, scores, h, rows, column, ids, ahead, min(fetch, D - line))
-                fetch += line
+                _apply_large(
+                    target, words, m, rates, scores, h, rows, column, ids, ahead, begin, min(begin + part, D)
+                )
+                begin += part
             for m in range(tall, shared):
-                _apply_flat(target, words, m, rates, scores, h, rows, column, ids, ahead, 0)
+                _apply_flat(target, words, m, rates, scores, h, rows, column, ids, ahead, 0, 0)
         for column in range(wide, D, width):
             for m in range(0, tall, TALL):
-                _apply_narrow(target, words, m, rates, scores, h, rows, column, ids, ahead, min(fetch, D - line))
-                fetch += line
+                _apply_narrow(
+                    target, words, m, rates, scores, h, rows, column, ids, ahead, begin, min(begin + part, D)
+                )
+                begin += part
             for m in range(tall, shared):
-                _apply_small(target, words, m, rates, scores, h, rows, column, ids, ahead, 0)
+                _apply_small(target, words, m, rates, scores, h, rows, column, ids, ahead, 0, 0)
