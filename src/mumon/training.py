@@ -184,20 +184,22 @@ class Trainer:
         offsets, bounds, settings = self.corpus.offsets, self.bounds, self.settings
         room = int(np.max(offsets[bounds[1:]] - offsets[bounds[:-1]]))
         ids, left, right = (np.empty(room, np.int32) for _ in range(3))
-        window = min(settings.window, room)
+        window, read = min(settings.window, room), self.corpus.reader()
         from mumon.kernels.blocks import sample_block
 
         def train(epoch: int, block: int, alpha: float) -> _Block:
-            first, last = int(bounds[block]), int(bounds[block + 1])
+            starts = np.array(offsets[bounds[block] : bounds[block + 1] + 1])
+            begin, end = int(starts[0]), int(starts[-1])
             n = sample_block(
-                self.corpus.ids, offsets, first, last, self.lookup, self.keep, window, settings.shrink_windows,
-                settings.shuffle, stream_seed(settings.seed, epoch, block, SAMPLE), ids, left, right,
+                read(begin, end), starts - begin, 0, len(starts) - 1, self.lookup, self.keep, window,
+                settings.shrink_windows, settings.shuffle, stream_seed(settings.seed, epoch, block, SAMPLE),
+                ids, left, right,
             )  # fmt: skip
             loss, counted = self._kernel(
                 self.source, self.target, ids[:n], left[:n], right[:n], self.alias, self.rates, np.float32(alpha),
                 stream_seed(settings.seed, epoch, block, NOISE),
             )  # fmt: skip
-            return _Block(int(offsets[last] - offsets[first]), n, loss, counted)
+            return _Block(end - begin, n, loss, counted)
 
         return train
 

@@ -68,6 +68,7 @@ class CorpusWriter:
         columns = pa.table({"word": words, "count": counts})
         with pa.OSFile(str(self.folder / "words.arrow"), "wb") as sink, pa.ipc.new_file(sink, columns.schema) as writer:
             writer.write_table(columns)
+        pa.default_memory_pool().release_unused()  # sorting is over: training needs the room
 
     def _renumber(self, spans: list[tuple[int, int, int]], ranks: list[Ids]) -> None:
         """Read and write back span by span: a memory map would look like memory that grows with the corpus."""

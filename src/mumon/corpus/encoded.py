@@ -55,6 +55,26 @@ class EncodedCorpus:
         """How many sentences the text has."""
         return len(self.offsets) - 1
 
+    def reader(self) -> Callable[[int, int], npt.NDArray[np.int32]]:
+        """A function that gives ids[begin:end] in a buffer it uses again: one per thread.
+
+        It reads the file. Pages of a memory map count as the process's own: memory that seems to grow with the corpus.
+        """
+        if not isinstance(self.ids, np.memmap) or self.ids.filename is None:
+            return lambda begin, end: self.ids[begin:end]
+        file = Path(self.ids.filename).open("rb")  # noqa: SIM115  closed when the function is forgotten
+        buffer = np.empty(0, np.int32)
+
+        def read(begin: int, end: int) -> npt.NDArray[np.int32]:
+            nonlocal buffer
+            if end - begin > len(buffer):
+                buffer = np.empty(end - begin, np.int32)
+            file.seek(begin * buffer.itemsize)
+            file.readinto(buffer[: end - begin].data)
+            return buffer[: end - begin]
+
+        return read
+
     def notes(self) -> list[str]:
         """What a person should know of how it was read."""
         notes = []

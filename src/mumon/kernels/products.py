@@ -239,17 +239,13 @@ else:
         part = line * -(-D // (line * max(_tiles(D, width) * (tall // TALL), 1)))
         for column in range(0, wide, WIDE * width):
             for m in range(0, tall, TALL):
-                _apply_large(
-                    target, words, m, rates, scores, h, rows, column, ids, ahead, begin, min(begin + part, D)
-                )
+                _apply_large(target, words, m, rates, scores, h, rows, column, ids, ahead, begin, min(begin + part, D))
                 begin += part
             for m in range(tall, shared):
                 _apply_flat(target, words, m, rates, scores, h, rows, column, ids, ahead, 0, 0)
         for column in range(wide, D, width):
             for m in range(0, tall, TALL):
-                _apply_narrow(
-                    target, words, m, rates, scores, h, rows, column, ids, ahead, begin, min(begin + part, D)
-                )
+                _apply_narrow(target, words, m, rates, scores, h, rows, column, ids, ahead, begin, min(begin + part, D))
                 begin += part
             for m in range(tall, shared):
                 _apply_small(target, words, m, rates, scores, h, rows, column, ids, ahead, 0, 0)
