@@ -99,3 +99,14 @@ def test_the_rule_is_safe_for_texts_of_few_words(objective, words, zipf, options
     sentences = [[f"w{word}" for word in sentence] for sentence in text]
     model = small(sentences, epochs=3, **OBJECTIVES[objective], **options)
     assert model.history[-1].loss < model.history[0].loss * 1.05 and model.wv.norms.max() < 20
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("window", [5, 40])
+def test_the_rule_is_safe_for_wide_windows_over_long_lines(objective, window):
+    """Nothing cuts these windows short: a word has all its C contexts, and skip-gram takes them in one step."""
+    random = np.random.default_rng(0)
+    topics = random.integers(0, 40, (100, 1)) * 50 + random.integers(0, 50, (100, 1000))  # a line keeps to 50 words
+    sentences = [[f"w{word}" for word in line] for line in topics]
+    model = small(sentences, epochs=3, window=window, **OBJECTIVES[objective])
+    assert model.history[-1].loss < model.history[0].loss and model.wv.norms.max() < 30

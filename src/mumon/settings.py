@@ -36,6 +36,9 @@ SHARING = {"cbow": (16, 8), "sg": (32, 32)}
 # Steps that the fast kernels add up before anyone sees them must not add up to more than this many times a gradient:
 # uniform, Zipfian and steeper texts over 3 … 1,000 words diverged from 2.6 on, counted over 128 targets or a batch.
 SAFE_STEPS, SUMMED = 1.5, 128
+# Where a word's rows take the gradients of C windows undivided, rate × C must stay below these: over long lines
+# skip-gram trained at 0.6, with norms already growing, and diverged at 0.8, for every window from 5 to 40.
+SAFE_PAIRS = {"correct": float("inf"), "faulty": 1.0, "sg": 0.4, "sum": 0.4}
 
 # Fitted to sweeps over 1.3 M … 65 M words × 5 epochs (docs/rates.md). The lower bounds are the rates of the paper and
 # of word2vec, chosen on corpora of 10⁹ words and more.
@@ -107,18 +110,22 @@ class Settings:
     def default_alpha(self, tokens: int, heaviest_share: float = 0.0) -> float:
         """The rate to start from when the user names none, for so many tokens to be trained, epochs included.
 
-        The fast kernels add up the steps of a word over a strip of text before anyone sees them. Where few words make
-        up most of the text (`sampling.heaviest_share`), that calls for smaller steps.
+        The fast kernels add up the steps of a word before anyone sees them. Where few words make up most of the text
+        (`sampling.heaviest_share`), and for wide windows where nothing is divided by C, that calls for smaller steps.
 
         >>> [round(Settings().default_alpha(tokens), 3) for tokens in (10**6, 10**8, 10**9, 10**10)]
         [0.3, 0.13, 0.075, 0.075]
         >>> round(Settings().default_alpha(10**6, heaviest_share=0.5), 3)
         0.023
         """
-        rate = RATES["sg" if self.objective == "sg" else self.update if self.cbow_mean else "sum"].at(tokens)
-        if self.exact or not heaviest_share:
+        kind = "sg" if self.objective == "sg" else self.update if self.cbow_mean else "sum"
+        rate = RATES[kind].at(tokens)
+        if self.exact:
             return rate
         contexts = self.window + 1 if self.shrink_windows else 2 * self.window  # C, on average
+        rate = min(rate, SAFE_PAIRS[kind] / contexts)
+        if not heaviest_share:
+            return rate
         divided = self.objective == "cbow" and self.division[1]
         steps = max(SUMMED, self.batch) * heaviest_share * (1 if divided else contexts)
         return min(rate, SAFE_STEPS / steps)
