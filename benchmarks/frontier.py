@@ -21,7 +21,7 @@ from mumon.evaluation import SUITE, evaluate, load_tasks
 from mumon.settings import Settings
 
 RESULTS = Path(__file__).parent / "results" / "frontier.json"
-SIZES = ("8,8", "16,16", "16,32", "24,24", "32,16", "32,32", "32,64", "64,32", "64,64")
+SIZES = ("8,8", "16,8", "16,16", "16,32", "24,24", "32,16", "32,32", "32,64", "64,32", "64,64")
 
 
 def main() -> None:

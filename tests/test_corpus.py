@@ -7,6 +7,8 @@ import gzip
 import itertools
 import json
 import lzma
+import os
+import shutil
 import subprocess
 import sys
 
@@ -17,6 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mumon import Word2Vec
 from mumon.corpus import TextOptions, corpus_from_files, corpus_from_sentences, encode
 from mumon.corpus.text import running_text
 from mumon.errors import CorpusError
@@ -354,3 +357,22 @@ def test_a_bad_corpus_is_refused_in_one_sentence_and_leaves_nothing_behind(tmp_p
 def test_what_is_not_a_token_list_is_refused_in_one_sentence(sentences, message):
     with pytest.raises(CorpusError, match=message):
         corpus_from_sentences(sentences)
+
+
+def test_training_goes_on_when_another_process_clears_the_encoding_away(tmp_path, monkeypatch):
+    monkeypatch.setenv("MUMON_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "a.txt").write_text("the cat saw the dog\n" * 50)
+    corpus = corpus_from_files([tmp_path / "a.txt"])
+    whole = corpus.ids[10:20].tolist()
+    shutil.rmtree(tmp_path / "cache" / "corpora")
+    assert corpus.read(10, 20).tolist() == whole
+    assert len(Word2Vec(corpus, min_count=1, vector_size=4, sample=0, workers=1, progress=False).wv) == 4
+
+
+def test_an_encoding_that_was_cut_short_is_an_error_and_not_garbage(tmp_path, monkeypatch):
+    monkeypatch.setenv("MUMON_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "a.txt").write_text("the cat saw the dog\n" * 50)
+    corpus = corpus_from_files([tmp_path / "a.txt"])
+    os.truncate(corpus.file.name, 40)
+    with pytest.raises(CorpusError, match="ends before token 20 of 250"):
+        corpus.read(0, 20)

@@ -90,6 +90,7 @@ def test_a_loss_that_ran_away_is_an_error_even_if_it_is_finite(planted, monkeypa
         (100, 1, {}),
         (300, 1, {"batch": 1024}),
         (10, 0, {"window": 20, "shrink_windows": False}),
+        (50, 0, {"window": 1000}),
     ],
 )
 def test_the_rule_is_safe_for_texts_of_few_words(objective, words, zipf, options):

@@ -34,7 +34,7 @@ class RateRule:
 SHARING = {"cbow": (16, 8), "sg": (32, 32)}
 
 # Steps that the fast kernels add up before anyone sees them must not add up to more than this many times a gradient:
-# uniform, Zipfian and steeper texts over 3 … 1,000 words diverged from 2.6 on, counted over 128 targets or a batch.
+# uniform, Zipfian and steeper texts over 3 … 1,000 words diverged from 2.6 on, counted over 128 targets.
 SAFE_STEPS, SUMMED = 1.5, 128
 # Where a word's rows take the gradients of C windows undivided, rate × C must stay below these: over long lines
 # skip-gram trained at 0.6, with norms already growing, and diverged at 0.8, for every window from 5 to 40.
@@ -127,7 +127,9 @@ class Settings:
         if not heaviest_share:
             return rate
         divided = self.objective == "cbow" and self.division[1]
-        steps = max(SUMMED, self.batch) * heaviest_share * (1 if divided else contexts)
+        # A CBOW row is read when the first window reaches it and written when the last has left it.
+        delay = self.batch + (2 * self.window if self.objective == "cbow" else 0)
+        steps = max(SUMMED, delay) * heaviest_share * (1 if divided else contexts)
         return min(rate, SAFE_STEPS / steps)
 
 

@@ -184,14 +184,14 @@ class Trainer:
         offsets, bounds, settings = self.corpus.offsets, self.bounds, self.settings
         room = int(np.max(offsets[bounds[1:]] - offsets[bounds[:-1]]))
         ids, left, right = (np.empty(room, np.int32) for _ in range(3))
-        window, read = min(settings.window, room), self.corpus.reader()
+        window = min(settings.window, room)
         from mumon.kernels.blocks import sample_block
 
         def train(epoch: int, block: int, alpha: float) -> _Block:
             starts = np.array(offsets[bounds[block] : bounds[block + 1] + 1])
             begin, end = int(starts[0]), int(starts[-1])
             n = sample_block(
-                read(begin, end), starts - begin, 0, len(starts) - 1, self.lookup, self.keep, window,
+                self.corpus.read(begin, end), starts - begin, 0, len(starts) - 1, self.lookup, self.keep, window,
                 settings.shrink_windows, settings.shuffle, stream_seed(settings.seed, epoch, block, SAMPLE),
                 ids, left, right,
             )  # fmt: skip

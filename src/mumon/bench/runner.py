@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,8 +62,9 @@ class Runner:
         self._environment = {"MUMON_CACHE": str(self._cache), "NUMBA_CACHE_DIR": str(kernels)}
 
     def warm_up(self, system: System, threads: int) -> None:
-        """A small run that nobody times: kernels get compiled, programs get loaded. What fails will fail again."""
-        self._launch(system, Job(self.corpus.warm_up, self._output(system), self.work, threads, seed=1))
+        """A small run that nobody times: kernels get compiled, programs get loaded. Rare words count, too."""
+        work = replace(self.work, min_count=1, sample=0)
+        self._launch(system, Job(self.corpus.warm_up, self._output(system), work, threads, seed=1))
 
     def run(self, system: System, threads: int, repeat: int) -> tuple[Run, WordVectors | None]:
         """The run and its vectors, or None if it failed."""

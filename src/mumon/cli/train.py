@@ -186,6 +186,8 @@ def _start(from_: str, given: dict[str, Any], progress: Progress) -> Word2Vec:
     if "sg" in given:
         given["objective"] = "sg" if given["sg"] else "cbow"
     before = model.settings
+    if given.get("objective", before.objective) != before.objective:  # which has numbers of its own
+        given = {"shared_negatives": None, "batch": None, **given}
     model.settings = replace(before, **{f.name: given[f.name] for f in fields(Settings) if f.name in given})
     model.text = replace(model.text, **{f.name: given[f.name] for f in fields(TextOptions) if f.name in given})
     if any(getattr(model.settings, name) != getattr(before, name) for name in ("objective", "update", "cbow_mean")):

@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +44,7 @@ class EncodedCorpus:
     replaced: int  # characters that were not UTF-8
     fingerprint: str
     reused: bool  # whether an earlier run had encoded it
+    file: IO[bytes] | None = None  # of the ids; open, so that it outlives its name
 
     @property
     def tokens(self) -> int:
@@ -55,25 +56,15 @@ class EncodedCorpus:
         """How many sentences the text has."""
         return len(self.offsets) - 1
 
-    def reader(self) -> Callable[[int, int], npt.NDArray[np.int32]]:
-        """A function that gives ids[begin:end] in a buffer it uses again: one per thread.
-
-        It reads the file. Pages of a memory map count as the process's own: memory that seems to grow with the corpus.
-        """
-        if not isinstance(self.ids, np.memmap) or self.ids.filename is None:
-            return lambda begin, end: self.ids[begin:end]
-        file = Path(self.ids.filename).open("rb")  # noqa: SIM115  closed when the function is forgotten
-        buffer = np.empty(0, np.int32)
-
-        def read(begin: int, end: int) -> npt.NDArray[np.int32]:
-            nonlocal buffer
-            if end - begin > len(buffer):
-                buffer = np.empty(end - begin, np.int32)
-            file.seek(begin * buffer.itemsize)
-            file.readinto(buffer[: end - begin].data)
-            return buffer[: end - begin]
-
-        return read
+    def read(self, begin: int, end: int) -> npt.NDArray[np.int32]:
+        """ids[begin:end], read from the file: pages of a memory map look like memory that grows with the corpus."""
+        if self.file is None or not hasattr(os, "pread"):
+            return self.ids[begin:end]
+        size = self.ids.itemsize
+        data = os.pread(self.file.fileno(), size * (end - begin), size * begin)
+        if len(data) < size * (end - begin):
+            raise CorpusError(f"the encoded corpus ends before token {end:,} of {self.tokens:,}; encode the text again")
+        return np.frombuffer(data, np.int32)
 
     def notes(self) -> list[str]:
         """What a person should know of how it was read."""
@@ -196,15 +187,19 @@ def _open(folder: Path, fingerprint: str, reused: bool) -> EncodedCorpus:
 
     info = json.loads((folder / INFO).read_text())
     table = pa.ipc.open_file(pa.memory_map(str(folder / "words.arrow"))).read_all()
-    return EncodedCorpus(
-        ids=np.memmap(folder / "ids.i32", np.int32, "r", shape=(info["tokens"],)),
+    file = (folder / "ids.i32").open("rb")
+    corpus = EncodedCorpus(
+        ids=np.memmap(file, np.int32, "r", shape=(info["tokens"],)),
         offsets=np.memmap(folder / "offsets.i64", np.int64, "r", shape=(info["sentences"] + 1,)),
         words=table.column("word"),
         counts=table.column("count").to_numpy(),
         replaced=info["replaced"],
         fingerprint=fingerprint,
         reused=reused,
+        file=file,
     )
+    weakref.finalize(corpus, file.close)
+    return corpus
 
 
 def _forget_stale(home: Path) -> None:
