@@ -128,12 +128,12 @@ def _version(name: str) -> str | None:
 
 
 def _blas() -> str | None:
-    """The BLAS that kernels call: SciPy's."""
-    import scipy.linalg.cython_blas  # noqa: F401  loaded now so that it can be asked
+    """The BLAS of NumPy, whose products are the yardstick of the roofline."""
+    import numpy  # noqa: F401  loaded now so that it can be asked
     from threadpoolctl import threadpool_info
 
     found = [info for info in threadpool_info() if info["user_api"] == "blas"]
-    found.sort(key=lambda info: "numpy" in info.get("filepath", "").lower())  # both bring one, of the same name
+    found.sort(key=lambda info: "numpy" not in info.get("filepath", "").lower())  # SciPy brings one, too
     if not found:
         return None
     first = found[0]

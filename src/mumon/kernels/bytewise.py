@@ -10,9 +10,10 @@ from typing import Any
 import numba
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import types
 from numba.extending import intrinsic
 
+from mumon.kernels import lanes
 from mumon.kernels.jit import inlined, kernel
 
 ZERO, ONE, S8 = np.uint64(0), np.uint64(1), np.uint64(8)
@@ -63,14 +64,8 @@ else:
         """Ask the memory system for the cache line in which row `i` of a contiguous `table` begins."""
 
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            array = context.make_array(signature.args[0])(context, builder, arguments[0])
-            row = builder.mul(arguments[1], builder.extract_value(array.strides, 0))
-            byte, int32 = ir.IntType(8).as_pointer(), ir.IntType(32)
-            function = cgutils.get_or_insert_function(
-                builder.module, ir.FunctionType(ir.VoidType(), [byte, int32, int32, int32]), "llvm.prefetch.p0i8"
-            )
-            place = builder.gep(builder.bitcast(array.data, byte), [row])
-            builder.call(function, [place, int32(1), int32(3), int32(1)])  # write, keep in all levels, data
+            row = lanes.Matrix(context, builder, signature.args[0], arguments[0]).row(arguments[1])
+            row.prefetch(arguments[1].type(0))
             return context.get_dummy_value()
 
         return types.void(table, types.intp), codegen
