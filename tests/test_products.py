@@ -24,13 +24,8 @@ def score(scores, n, h, target, words, source, ids, ahead):
 
 
 @kernel
-def collect(dh, n, scores, target, words, ahead):
-    products.collect_gradients(dh, n, scores, target, words, ahead)
-
-
-@kernel
-def apply(target, words, rates, scores, h, n, ids, ahead):
-    products.apply_gradients(target, words, rates, scores, h, n, ids, ahead)
+def exchange(dh, h, n, scores, target, words, rates, next_words, ids, ahead):
+    products.exchange_gradients(dh, h, n, scores, target, words, rates, next_words, ids, ahead)
 
 
 @kernel
@@ -63,13 +58,11 @@ def test_products_in_place_are_matrix_products(dtype, size):
     assert (scores[n:] == 7).all()  # rows beyond the batch are nobody's
 
     dh = np.full((n + 2, D), 7, dtype)
-    collect(dh, n, scores, target, words, words)
-    np.testing.assert_allclose(dh[:n], scores[:n] @ target[words], **tolerance)
-    assert (dh[n:] == 7).all()
-
-    expected = target.astype(np.float64)
+    expected_dh, expected = scores[:n] @ target[words], target.astype(np.float64)
     np.add.at(expected, words, rates[words, None] * (scores[:n].T.astype(np.float64) @ h[:n]))
-    apply(target, words, rates, scores, h, n, ids, 45)
+    exchange(dh, h, n, scores, target, words, rates, words, ids, 45)
+    np.testing.assert_allclose(dh[:n], expected_dh, **tolerance)
+    assert (dh[n:] == 7).all()
     np.testing.assert_allclose(target, expected, **tolerance)
 
 

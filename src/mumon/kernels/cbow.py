@@ -25,7 +25,7 @@ from mumon.kernels.numerics import (
     mix,
     sigmoid,
 )
-from mumon.kernels.products import apply_gradients, collect_gradients, score_noise
+from mumon.kernels.products import exchange_gradients, score_noise
 from mumon.kernels.rows import Row, Scalar, add_row, dot, exchange, new_rows, prefetch, row_operation
 
 REBASE = 128  # tokens after which a running sum begins again, before it loses digits
@@ -195,8 +195,7 @@ def cbow_fast(
                         loss += weight * minus_log_sigmoid(-scores[r, m])
         for r in range(rows):
             noise_gradients(scores, r, -alpha * weight, words, ids[first + r])
-        collect_gradients(dh, rows, scores, target, words, next_words)
-        apply_gradients(target, words, rates, scores, h, rows, ids, first + batch)
+        exchange_gradients(dh, h, rows, scores, target, words, rates, next_words, ids, first + batch)
 
         # The targets themselves, one row each; then each gradient goes to both halves of its window.
         for r in range(rows):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Sequence
 from typing import Any
 
-import llvmlite.binding
 import numba
 from llvmlite import ir
 from numba.core import cgutils, types
+from numba.core.codegen import get_host_cpu_features
 
 INT32 = ir.IntType(32)
 CONTRACT = ("contract",)  # a product and a sum may become one instruction
@@ -16,14 +17,13 @@ CONTRACT = ("contract",)  # a product and a sum may become one instruction
 
 def _registers() -> tuple[int, int]:
     """The bytes of a vector register of the machine that Numba compiles for, and how many it has."""
-    chosen = numba.config.CPU_FEATURES
-    if chosen is None:
-        features = dict(llvmlite.binding.get_host_cpu_features())
-    else:
-        features = {name[1:]: name[0] == "+" for name in chosen.split(",") if name}
-    if features.get("avx512f"):
+    chosen = get_host_cpu_features() if numba.config.CPU_FEATURES is None else numba.config.CPU_FEATURES
+    features = {name[1:] for name in chosen.split(",") if name.startswith("+")}
+    if "avx512f" in features:
         return 64, 32
-    return (32, 16) if features.get("avx") else (16, 32)
+    if "avx" in features:
+        return 32, 16
+    return 16, 32 if platform.machine().lower() in ("aarch64", "arm64") else 16
 
 
 REGISTER, REGISTERS = _registers()

@@ -1,8 +1,8 @@
 """The three products of a batch of h with its noise words, whose rows stay where they lie in the target matrix:
 
-    score_noise       scores = h · noiseᵀ                    noise row m is target[words[m]]
-    collect_gradients dh = scores · noise                    scores have become gradients meanwhile
-    apply_gradients   noise row m += rates[words[m]] · (scoresᵀ · h)[m]
+    score_noise         scores = h · noiseᵀ                    noise row m is target[words[m]]
+    exchange_gradients  dh = scores · noise                    scores have become gradients meanwhile
+                        noise row m += rates[words[m]] · (scoresᵀ · h)[m]
 
 A BLAS would need the noise rows copied together and their changes spread again. Here the sums of a tile stay in
 registers, and every step of a tile asks memory for one cache line that the next batch will read, so that memory works
@@ -34,14 +34,20 @@ if numba.config.DISABLE_JIT:
         """scores[r, m] = h[r] · target[words[m]] for the first `rows` rows."""
         scores[:rows] = h[:rows] @ target[words].T
 
-    def collect_gradients(dh: Any, rows: Any, scores: Any, target: Any, words: Any, ahead: Any) -> None:
-        """dh = scores · noise for the first `rows` rows."""
-        dh[:rows] = scores[:rows] @ target[words]
-
-    def apply_gradients(
-        target: Any, words: Any, rates: Any, scores: Any, h: Any, rows: Any, ids: Any, ahead: Any
+    def exchange_gradients(
+        dh: Any,
+        h: Any,
+        rows: Any,
+        scores: Any,
+        target: Any,
+        words: Any,
+        rates: Any,
+        next_words: Any,
+        ids: Any,
+        ahead: Any,
     ) -> None:
-        """target[words[m]] += rates[words[m]] · Σ_r scores[r, m] h[r]"""
+        """dh = scores · noise, then target[words[m]] += rates[words[m]] · Σ_r scores[r, m] h[r]"""
+        dh[:rows] = scores[:rows] @ target[words]
         np.add.at(target, words, rates[words, None] * (scores[:rows].T @ h[:rows]))
 
 else:
@@ -206,46 +212,52 @@ else:
                 scores[r, m] = dot(h, r, target, words[m])
 
     @inlined
-    def _tiles(D: Any, width: Any) -> Any:
-        """Tiles that D columns are cut into: large ones, and narrow ones for the rest."""
-        return D // (WIDE * width) + (D % (WIDE * width)) // width
+    def _share(D: Any, width: Any, line: Any, rows: Any) -> Any:
+        """Columns of a row to prefetch in each tall tile, so that all tiles together fetch it whole."""
+        tiles = (D // (WIDE * width) + (D % (WIDE * width)) // width) * (rows // TALL)
+        return line * -(-D // (line * max(tiles, 1)))
 
     @inlined
-    def collect_gradients(dh: Any, rows: Any, scores: Any, target: Any, words: Any, ahead: Any) -> None:
-        """dh = scores · noise for the first `rows` rows; fetches target[ahead]."""
-        width, D, line = lanes.REGISTER // dh.itemsize, dh.shape[1], LINE // dh.itemsize
-        tall, wide, begin = rows - rows % TALL, D - D % (WIDE * width), 0
-        part = line * -(-D // (line * max(_tiles(D, width) * (tall // TALL), 1)))
-        for column in range(0, wide, WIDE * width):
-            for r in range(0, tall, TALL):
-                _collect_large(dh, r, scores, target, words, column, ahead, begin, min(begin + part, D))
-                begin += part
-            for r in range(tall, rows):
-                _collect_flat(dh, r, scores, target, words, column, ahead, 0, 0)
-        for column in range(wide, D, width):
-            for r in range(0, tall, TALL):
-                _collect_narrow(dh, r, scores, target, words, column, ahead, begin, min(begin + part, D))
-                begin += part
-            for r in range(tall, rows):
-                _collect_small(dh, r, scores, target, words, column, ahead, 0, 0)
-
-    @inlined
-    def apply_gradients(
-        target: Any, words: Any, rates: Any, scores: Any, h: Any, rows: Any, ids: Any, ahead: Any
+    def exchange_gradients(
+        dh: Any,
+        h: Any,
+        rows: Any,
+        scores: Any,
+        target: Any,
+        words: Any,
+        rates: Any,
+        next_words: Any,
+        ids: Any,
+        ahead: Any,
     ) -> None:
-        """target[words[m]] += rates[words[m]] · Σ_r scores[r, m] h[r]; fetches target[ids[ahead:]]."""
+        """dh = scores · noise, then target[words[m]] += rates[words[m]] · Σ_r scores[r, m] h[r]
+
+        Both for a few columns at a time, which then are still in the first-level cache for the second. Fetches
+        target[next_words] and target[ids[ahead:]].
+        """
         width, D, line, shared = lanes.REGISTER // h.itemsize, h.shape[1], LINE // h.itemsize, words.shape[0]
-        tall, wide, begin = shared - shared % TALL, D - D % (WIDE * width), 0
-        part = line * -(-D // (line * max(_tiles(D, width) * (tall // TALL), 1)))
+        tall_h, tall_noise, wide = rows - rows % TALL, shared - shared % TALL, D - D % (WIDE * width)
+        some, few = _share(D, width, line, rows), _share(D, width, line, shared)
+        noise, own = 0, 0  # columns fetched of rows of next_words and of ids
         for column in range(0, wide, WIDE * width):
-            for m in range(0, tall, TALL):
-                _apply_large(target, words, m, rates, scores, h, rows, column, ids, ahead, begin, min(begin + part, D))
-                begin += part
-            for m in range(tall, shared):
+            for r in range(0, tall_h, TALL):
+                _collect_large(dh, r, scores, target, words, column, next_words, noise, min(noise + some, D))
+                noise += some
+            for r in range(tall_h, rows):
+                _collect_flat(dh, r, scores, target, words, column, next_words, 0, 0)
+            for m in range(0, tall_noise, TALL):
+                _apply_large(target, words, m, rates, scores, h, rows, column, ids, ahead, own, min(own + few, D))
+                own += few
+            for m in range(tall_noise, shared):
                 _apply_flat(target, words, m, rates, scores, h, rows, column, ids, ahead, 0, 0)
         for column in range(wide, D, width):
-            for m in range(0, tall, TALL):
-                _apply_narrow(target, words, m, rates, scores, h, rows, column, ids, ahead, begin, min(begin + part, D))
-                begin += part
-            for m in range(tall, shared):
+            for r in range(0, tall_h, TALL):
+                _collect_narrow(dh, r, scores, target, words, column, next_words, noise, min(noise + some, D))
+                noise += some
+            for r in range(tall_h, rows):
+                _collect_small(dh, r, scores, target, words, column, next_words, 0, 0)
+            for m in range(0, tall_noise, TALL):
+                _apply_narrow(target, words, m, rates, scores, h, rows, column, ids, ahead, own, min(own + few, D))
+                own += few
+            for m in range(tall_noise, shared):
                 _apply_small(target, words, m, rates, scores, h, rows, column, ids, ahead, 0, 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mumon.kernels.jit import kernel
-from mumon.kernels.products import apply_gradients, collect_gradients, score_noise
+from mumon.kernels.products import exchange_gradients, score_noise
 
 
 @kernel
@@ -14,8 +14,7 @@ def small_products(scores: Any, h: Any, dh: Any, target: Any, words: Any, rates:
     rows = h.shape[0]
     for _ in range(times):
         score_noise(scores, rows, h, target, words, target, words, 0)
-        collect_gradients(dh, rows, scores, target, words, words)
-        apply_gradients(target, words, rates, scores, h, rows, words, 0)
+        exchange_gradients(dh, h, rows, scores, target, words, rates, words, words, 0)
 
 
 @kernel

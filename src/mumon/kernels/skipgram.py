@@ -20,7 +20,7 @@ from mumon.kernels.numerics import (
     mix,
     sigmoid,
 )
-from mumon.kernels.products import apply_gradients, collect_gradients, score_noise
+from mumon.kernels.products import exchange_gradients, score_noise
 from mumon.kernels.rows import add_row, copy_row, dot, exchange, new_rows, prefetch
 
 
@@ -127,8 +127,7 @@ def skipgram_fast(
         for r in range(rows):
             for m in range(shared):
                 scores[r, m] = -alpha * weights[r, m] * sigmoid(scores[r, m])
-        collect_gradients(dh, rows, scores, target, words, next_words)
-        apply_gradients(target, words, rates, scores, h, rows, ids, high)
+        exchange_gradients(dh, h, rows, scores, target, words, rates, next_words, ids, high)
 
         for r in range(rows):
             i = first + r
