@@ -27,7 +27,7 @@ def load_or_explain(progress: Progress) -> tuple[list[Task], str | None]:
 
 
 def score(run: Run, vectors: WordVectors, tasks: list[Task]) -> None:
-    """Put the scores × 100 of all items into a run, and the interval of their mean. Missing words are skipped."""
+    """Put the scores × 100 of all items into a run, and the mean's interval and halves. Missing words are skipped."""
     from mumon.evaluation import evaluate
 
     report = evaluate(vectors, tasks, resamples=RESAMPLES, restrict_vocab=None, probes=(), progress=False)
@@ -36,3 +36,4 @@ def score(run: Run, vectors: WordVectors, tasks: list[Task]) -> None:
         mean = report.score("model", MEAN)
         run.scores[MEAN] = mean.score
         run.interval = (mean.low, mean.high)
+        run.halves = {"dev": report.mean("model", "dev"), "test": report.mean("model", "test")}

@@ -40,12 +40,14 @@ class Run:
     first_rate: float | None = None
     scores: dict[str, float] = field(default_factory=dict)
     interval: tuple[float, float] | None = None  # of the mean score, by resampling the items
+    halves: dict[str, float] = field(default_factory=dict)  # the mean score on the dev and on the test items
     failed: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The fields; a score that is not defined is null."""
         fields = asdict(self)
-        fields["scores"] = {task: None if score != score else score for task, score in self.scores.items()}
+        for name in ("scores", "halves"):
+            fields[name] = {key: None if score != score else score for key, score in fields[name].items()}
         return fields
 
 
@@ -75,7 +77,7 @@ class Runner:
         if report["code"]:
             run.failed = report.get("error") or self._last_words(report["code"])
             return run, None
-        if system.is_mumon:
+        if system.ours:
             for name, value in json.loads(self._log().splitlines()[-1]).items():
                 if name in MUMON_REPORT:
                     setattr(run, name, value)
@@ -104,7 +106,7 @@ class Runner:
     def _launch(self, system: System, job: Job) -> dict[str, Any]:
         shutil.rmtree(job.output) if job.output.is_dir() else job.output.unlink(missing_ok=True)
         environment = dict(os.environ)
-        if system.is_mumon:
+        if system.ours:
             empty_corpus_cache(self._cache)
             environment |= self._environment
         request = {

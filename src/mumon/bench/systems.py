@@ -33,16 +33,12 @@ class System:
     command: Callable[[Job], list[str]]
     missing: Callable[[], str | None] = lambda: None  # what has to be installed first, if anything
     in_folder: bool = False  # started in the job's folder, with names relative to it
-
-    @property
-    def is_mumon(self) -> bool:
-        """Whether it is ours: its corpus cache is emptied before a run, and its report is read after."""
-        return self.implementation == "mumon"
+    ours: bool = False  # its corpus cache is emptied before a run, and its report is read after
 
     @property
     def version(self) -> str | None:
         """The version of the package that brings it, if one does."""
-        if self.is_mumon:
+        if self.ours:
             from mumon import __version__
 
             return __version__
@@ -104,7 +100,7 @@ def _word2vec(cbow: int) -> Callable[[Job], list[str]]:
 
 def _mumon(id_: str, name: str, objective: Objective, update: str = "correct", exact: bool = False) -> System:
     train = _python("mumon_train", sg=int(objective == "sg"), update=update, exact=exact)
-    return System(id_, name, "mumon", objective, train)
+    return System(id_, name, "mumon", objective, train, ours=True)
 
 
 def _gensim(objective: Objective, iterable: bool) -> System:
