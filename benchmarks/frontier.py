@@ -1,9 +1,11 @@
-"""Speed against quality of the fast kernels: K noise words shared by batches of B targets, at several rates.
+"""Speed against quality of fast CBOW: K noise words shared by batches of B targets, at several rates, and gensim.
 
-    MUMON_DATA=… python benchmarks/frontier.py [--sentences 700000] [--dim 300] [--only 32,32 16,16] [--rates 1 1.3]
+    MUMON_DATA=… python benchmarks/frontier.py [--only 16,8,1 16,16,0.8] [--sentences 700000] [--repeats 3]
+    python benchmarks/frontier.py --draw                # the plot again, from the recorded figures
 
-Every setting trains the same encoded text with two threads, one seed after the other, so that a noisy machine is
-noisy for all. Results are added to benchmarks/results/frontier.json.
+A point is K,B,F: F times the default rate. Runs are those of `mumon bench`: every point and gensim's CBOW once, then
+again with the next seed, from text to saved vectors; a point's speed is relative to gensim's in the same round. Writes
+benchmarks/results/frontier.json and docs/images/frontier.png.
 """
 
 from __future__ import annotations
@@ -11,53 +13,117 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
+from dataclasses import asdict, replace
 from pathlib import Path
+from statistics import fmean, median
 from typing import Any
 
-from common import about, sentences_of
+from common import sentences_of
 
-from mumon import Word2Vec, corpus_from_files
-from mumon.evaluation import SUITE, evaluate, load_tasks
-from mumon.settings import Settings
+from mumon import corpus_from_files
+from mumon.bench.comparison import REFERENCE, Options, compare
+from mumon.bench.results import Results, write_json
+from mumon.bench.systems import choose, mumon_system
+from mumon.bench.work import Work
+from mumon.cli.options import reporter
+from mumon.plot_style import COLOURS, INK, STYLE
+from mumon.settings import SHARING, Settings
 
-RESULTS = Path(__file__).parent / "results" / "frontier.json"
-SIZES = ("8,8", "16,8", "16,16", "16,32", "24,24", "32,16", "32,32", "32,64", "64,32", "64,64")
+HERE = Path(__file__).parent
+RESULTS, PLOT = HERE / "results" / "frontier.json", HERE.parent / "docs" / "images" / "frontier.png"
+POINTS = ("32,32,1", "24,16,0.8", "16,8,1", "16,8,0.8", "16,16,1", "16,16,0.8", "8,8,0.8")
+BAR = 4.0  # times gensim's speed: what we want to reach without losing quality
 
 
 def main() -> None:
-    """Train and evaluate every setting with every seed."""
+    """Train every point and gensim, round after round; then draw."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sentences", type=int, default=700_000)
-    parser.add_argument("--dim", type=int, default=300)
-    parser.add_argument("--only", nargs="+", default=SIZES, metavar="K,B")
-    parser.add_argument("--rates", nargs="+", type=float, default=[1.0], help="times the default rate")
-    parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2])
-    parser.add_argument("--objective", choices=["cbow", "sg"], default="cbow")
-    parser.add_argument("--threads", type=int, default=2)
-    options = parser.parse_args()
-    tasks = load_tasks()
-    records: list[dict[str, Any]] = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
-    with tempfile.TemporaryDirectory() as folder:
-        corpus = corpus_from_files([sentences_of(options.sentences, Path(folder))])
-        fixed = {"vector_size": options.dim, "epochs": 5, "min_count": 5, "workers": options.threads, "progress": False}
-        usual = Settings(objective=options.objective).default_alpha(5 * corpus.tokens)
-        for seed in options.seeds:
-            for size in options.only:
-                for factor in options.rates:
-                    K, B = map(int, size.split(","))
-                    sizes = {"sg": int(options.objective == "sg"), "shared_negatives": K, "batch": B, "seed": seed}
-                    model = Word2Vec(corpus, alpha=usual * factor, **sizes, **fixed)
-                    trained = sum(epoch.trained_tokens for epoch in model.history)
-                    seconds = sum(epoch.seconds for epoch in model.history)
-                    report = evaluate(model.wv, tasks, resamples=0, progress=False)
-                    scores = {task: round(report.score("model", task).score, 2) for task in (*SUITE, "mean")}
-                    setting = {"objective": options.objective, "K": K, "B": B, "alpha": round(usual * factor, 4)}
-                    work = {"dim": options.dim, "sentences": options.sentences, "threads": options.threads}
-                    speed = {"seconds": round(seconds, 2), "trained_per_second": round(trained / seconds)}
-                    record = {**setting, "seed": seed, **work, **speed, **scores, **about()}
-                    print(record, flush=True)
-                    records.append(record)
-                    RESULTS.write_text("[\n" + ",\n".join(map(json.dumps, records)) + "\n]\n")
+    parser.add_argument("--only", nargs="+", default=POINTS, metavar="K,B,F")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--draw", action="store_true", help="only draw what was recorded")
+    given = parser.parse_args()
+    if not given.draw:
+        with tempfile.TemporaryDirectory(prefix="mumon-frontier-") as folder:
+            record = measure(Path(folder), given.sentences, given.only, given.repeats)
+        write_json(RESULTS, record)
+    draw(json.loads(RESULTS.read_bytes()))
+
+
+def measure(folder: Path, sentences: int, points: list[str], repeats: int) -> dict[str, Any]:
+    """Speed relative to gensim and the means of the tasks, by round."""
+    text, work = sentences_of(sentences, folder), Work()
+    usual = Settings().default_alpha(work.epochs * corpus_from_files([text]).tokens)
+    settings = {}
+    for point in points:
+        K, B, factor = point.split(",")
+        settings[f"mumon-{K}-{B}-{factor}"] = {
+            "shared_negatives": int(K), "batch": int(B), "alpha": round(usual * float(factor), 4),
+        }  # fmt: skip
+    gensim = choose([REFERENCE])
+    ours = [mumon_system(name, name, "cbow", **options) for name, options in settings.items()]
+    chosen = replace(gensim, systems=[*ours, *gensim.systems])
+    options = Options(repeats=repeats, reference=REFERENCE)
+    results = compare([str(text)], folder / "out", work, chosen, options, reporter(quiet=False))
+    return {
+        "machine": results.machine,
+        "work": asdict(work),
+        "sentences": sentences,
+        "threads": results.threads[-1],
+        "points": [{**settings[system.id], **_figures(results, system.id)} for system in ours],
+        "gensim": _figures(results, REFERENCE),
+    }
+
+
+def _figures(results: Results, system: str) -> dict[str, list[float]]:
+    runs = results.good(system, results.threads[-1])
+    return {
+        "seconds": [round(run.seconds, 2) for run in runs],
+        "speeds": [round(speed, 3) for speed in results.speeds_by_round(system, results.threads[-1])],
+        "dev": [round(run.halves["dev"], 2) for run in runs],
+        "test": [round(run.halves["test"], 2) for run in runs],
+        "all": [round(run.scores["mean"], 2) for run in runs],
+    }
+
+
+def draw(record: dict[str, Any]) -> None:
+    """Quality on all items against speed, the default and the best point beyond the bar marked."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    points = record["points"]
+    beyond = [point for point in points if median(point["speeds"]) >= BAR]
+    fast = max(beyond, key=lambda point: fmean(point["dev"]), default=None)
+    with rc_context(STYLE):
+        figure = Figure(figsize=(8.0, 5.0), layout="constrained")
+        axes = figure.add_subplot()
+        for point in points:
+            x, y = median(point["speeds"]), fmean(point["all"])
+            is_default = (point["shared_negatives"], point["batch"]) == SHARING["cbow"] and point["alpha"] == max(
+                other["alpha"] for other in points
+            )
+            colour = COLOURS[0] if is_default else COLOURS[1] if point is fast else "#999999"
+            axes.errorbar(
+                [x], [y], fmt="o", color=colour, markersize=9 if colour != "#999999" else 6, elinewidth=1,
+                xerr=[[x - min(point["speeds"])], [max(point["speeds"]) - x]],
+                yerr=[[y - min(point["all"])], [max(point["all"]) - y]],
+            )  # fmt: skip
+            name = f"K = {point['shared_negatives']}, B = {point['batch']}, rate {point['alpha']:.3f}"
+            note = " (default)" if is_default else " (beyond the bar)" if point is fast else ""
+            axes.annotate(name + note, (x, y), xytext=(7, 6), textcoords="offset points", fontsize=8.5)
+        axes.axvline(BAR, color=INK, linewidth=1, linestyle="--")
+        axes.annotate(
+            f"{BAR:g} × gensim's CBOW", (BAR, 0.02), xycoords=("data", "axes fraction"), xytext=(5, 0),
+            textcoords="offset points", fontsize=8.5,
+        )  # fmt: skip
+        axes.margins(x=0.3, y=0.15)
+        axes.set(xlabel="times as fast as gensim's CBOW, text to vectors", ylabel="mean of the five tasks × 100")
+        axes.set_title(
+            f"Noise words shared (gensim's CBOW: {fmean(record['gensim']['all']):.1f}; bars: least to most of "
+            f"{len(points[0]['speeds'])} rounds)"
+        )
+        PLOT.parent.mkdir(exist_ok=True)
+        figure.savefig(PLOT, dpi=160)
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ def _record(results: Results, text: str) -> dict[str, Any]:
     threads = results.threads[-1]
     systems: dict[str, Any] = {}
     for row in results.rows():
-        relative = _by_round(results, row.system, threads)
+        relative = results.speeds_by_round(row.system, threads)
         systems[row.system] = {
             "seconds": [round(run.seconds, 3) for run in results.good(row.system, threads)],
             "relative": None if not relative else round(median(relative), 4),
@@ -74,12 +74,6 @@ def _record(results: Results, text: str) -> dict[str, Any]:
     about = {"text": text, "work": asdict(results.work), "threads": threads, "tokens": results.corpus.tokens}
     failures = {run.system: run.failed for run in results.failures()}
     return {"machine": results.machine, **about, "systems": systems, "failures": failures}
-
-
-def _by_round(results: Results, system: str, threads: int) -> list[float]:
-    """How many times as fast as gensim, in each round that both have."""
-    reference = {run.repeat: run.seconds for run in results.good(REFERENCE, threads)}
-    return [reference[run.repeat] / run.seconds for run in results.good(system, threads) if run.repeat in reference]
 
 
 def _committed(record: dict[str, Any]) -> dict[str, Any] | None:

@@ -19,7 +19,8 @@ from mumon import Word2Vec
 from mumon.bench import systems
 from mumon.bench.comparison import schedule
 from mumon.bench.external import external_system
-from mumon.bench.runner import Runner
+from mumon.bench.results import Results
+from mumon.bench.runner import Run, Runner
 from mumon.bench.systems import SYSTEMS, choose
 from mumon.bench.work import Job, Work, expected_trained_tokens, prepare_corpus
 from mumon.bench.zipf import write_zipf_text
@@ -91,6 +92,7 @@ def test_results_hold_every_run_and_say_what_was_done(home, results):
             assert run["seconds"] > 0 and run["words"] > 100 and run["cpu_seconds"] > 0
             assert run["seed"] == run["repeat"] and set(run["scores"]) == {"ws353", "men", "rw", "syn", "mixed", "mean"}
             assert run["interval"][0] <= run["scores"]["mean"] <= run["interval"][1]
+            assert set(run["halves"]) == {"dev", "test"}
     machine = results["machine"]
     assert machine["cpu"] and machine["cores"] >= 1 and machine["numpy"] == np.__version__
     assert str(home) not in json.dumps(results)
@@ -262,6 +264,24 @@ def test_a_template_is_split_into_words_before_names_are_filled_in():
     job = Job(Path("/a b/c.txt"), Path("/out.bin"), Work(negative=7), 2, 1)
     assert system.command(job) == ["koan", "--file", "/a b/c.txt", "-n", "7", "{x}", "--out=/out.bin"]
     assert (system.id, system.objective) == ("kōan-skip-gram", "sg")
+
+
+def test_an_external_program_may_be_another_mumon(tmp_path, home, external):
+    """By its name it shares mumon's colour, but nobody expects mumon's report of it."""
+    corpus = prepare_corpus([str(home / "text.txt")], tmp_path, Work(dim=8))
+    system = external_system(f"mumon {external}")
+    found, vectors = Runner(tmp_path, corpus, Work(dim=8)).run(system, 1, 1)
+    assert system.implementation == "mumon" and found.failed is None and vectors is not None
+
+
+def test_speeds_by_round_compare_runs_of_the_same_round(tmp_path, home):
+    corpus = prepare_corpus([str(home / "text.txt")], tmp_path, Work())
+    pair = [SYSTEMS["mumon-cbow"], SYSTEMS["gensim-cbow"]]
+    results = Results(Work(), corpus, pair, [2], 3, "gensim-cbow", {})
+    times = {"mumon-cbow": (2.0, 4.0, 1.0), "gensim-cbow": (8.0, 12.0)}
+    for name, seconds in times.items():
+        results.runs += [Run(name, 2, repeat, repeat, each) for repeat, each in enumerate(seconds, 1)]
+    assert results.speeds_by_round("mumon-cbow", 2) == [4.0, 3.0]
 
 
 def test_expected_trained_tokens_are_what_mumon_trains(tmp_path):

@@ -8,15 +8,21 @@ import numpy.typing as npt
 from mumon.sampling import INITIAL, stream_seed
 
 Matrix = npt.NDArray[np.float32]
-PADDING, ALIGNMENT = 16, 64  # a row is a multiple of 16 floats: whole cache lines, whole AVX-512 registers
+CACHE_LINE = 64  # bytes that come from memory together
+PADDING = 16  # a row is a multiple of 16 floats: whole cache lines, whole AVX-512 registers
+
+
+def zeros_on_cache_lines(size: int) -> npt.NDArray[np.uint8]:
+    """So many zero bytes, the first of which begins a cache line."""
+    memory = np.zeros(size + CACHE_LINE, np.uint8)
+    start = -memory.ctypes.data % CACHE_LINE
+    return memory[start : start + size]
 
 
 def new_matrix(rows: int, columns: int) -> Matrix:
     """A zero matrix whose rows are padded and start on cache lines; the caller uses the first `columns`."""
     width = -(-columns // PADDING) * PADDING
-    memory = np.zeros(rows * width * 4 + ALIGNMENT, np.uint8)
-    start = -memory.ctypes.data % ALIGNMENT
-    return memory[start : start + rows * width * 4].view(np.float32).reshape(rows, width)
+    return zeros_on_cache_lines(rows * width * 4).view(np.float32).reshape(rows, width)
 
 
 def initial_rows(matrix: Matrix, columns: int, rows: npt.NDArray[np.int64], seed: int) -> None:

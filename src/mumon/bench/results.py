@@ -93,6 +93,11 @@ class Results:
         times = [run.seconds for run in self.good(system or "", threads)]
         return median(times) if times else None
 
+    def speeds_by_round(self, system: str, threads: int) -> list[float]:
+        """How many times as fast as the reference, in each round that both have: a busy spell slows down both."""
+        reference = {run.repeat: run.seconds for run in self.good(self.compared_with() or "", threads)}
+        return [reference[run.repeat] / run.seconds for run in self.good(system, threads) if run.repeat in reference]
+
     def _row(self, system: System, threads: int) -> Row:
         runs = self.good(system.id, threads)
         times = [run.seconds for run in runs]

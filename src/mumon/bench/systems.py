@@ -98,8 +98,9 @@ def _word2vec(cbow: int) -> Callable[[Job], list[str]]:
     return command
 
 
-def _mumon(id_: str, name: str, objective: Objective, update: str = "correct", exact: bool = False) -> System:
-    train = _python("mumon_train", sg=int(objective == "sg"), update=update, exact=exact)
+def mumon_system(id_: str, name: str, objective: Objective, **options: Any) -> System:
+    """mumon with options of `Word2Vec`."""
+    train = _python("mumon_train", options={"sg": int(objective == "sg"), **options})
     return System(id_, name, "mumon", objective, train, ours=True)
 
 
@@ -131,11 +132,11 @@ def _word2vec_c(objective: Objective) -> System:
 SYSTEMS: dict[str, System] = {
     system.id: system
     for system in (
-        _mumon("mumon-cbow", "mumon CBOW", "cbow"),
-        _mumon("mumon-cbow-exact", "mumon CBOW, exact", "cbow", exact=True),
-        _mumon("mumon-cbow-faulty", "mumon CBOW, faulty", "cbow", update="faulty"),
-        _mumon("mumon-sg", "mumon skip-gram", "sg"),
-        _mumon("mumon-sg-exact", "mumon skip-gram, exact", "sg", exact=True),
+        mumon_system("mumon-cbow", "mumon CBOW", "cbow"),
+        mumon_system("mumon-cbow-exact", "mumon CBOW, exact", "cbow", exact=True),
+        mumon_system("mumon-cbow-faulty", "mumon CBOW, faulty", "cbow", update="faulty"),
+        mumon_system("mumon-sg", "mumon skip-gram", "sg"),
+        mumon_system("mumon-sg-exact", "mumon skip-gram, exact", "sg", exact=True),
         _gensim("cbow", iterable=False),
         _gensim("sg", iterable=False),
         _gensim("cbow", iterable=True),

@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from mumon.errors import CorpusError
+from mumon.matrices import zeros_on_cache_lines
 
 Ids = npt.NDArray[np.int32]
 FIRST_PLACES = 1 << 16  # of a word table, which doubles when it is half full
-SLOT_BYTES, CACHE_LINE = 32, 64
+SLOT_BYTES = 32
 NEWLINE, SPACE = 10, 32
 
 
@@ -92,9 +93,7 @@ class ByteTable:
 
 def _new_slots(places: int) -> npt.NDArray[np.uint64]:
     """An empty table whose places do not straddle cache lines."""
-    memory = np.zeros(places * SLOT_BYTES + CACHE_LINE, np.uint8)
-    start = -memory.ctypes.data % CACHE_LINE
-    return memory[start : start + places * SLOT_BYTES].view(np.uint64).reshape(places, -1)
+    return zeros_on_cache_lines(places * SLOT_BYTES).view(np.uint64).reshape(places, -1)
 
 
 class TokenTable:

@@ -21,8 +21,8 @@ from numba.extending import intrinsic
 from mumon.kernels import lanes
 from mumon.kernels.jit import inlined
 from mumon.kernels.rows import dot
+from mumon.matrices import CACHE_LINE
 
-LINE = 64  # bytes that come from memory together
 # A tile holds as many sums as there are registers besides those for its operands.
 TALL, WIDE = (8, 3) if lanes.REGISTERS == 32 else (4, 3)  # rows × registers of columns
 H_ROWS, NOISE_ROWS = (4, 4) if lanes.REGISTERS == 32 else (2, 4)
@@ -117,7 +117,7 @@ else:
                     lanes.accumulate(builder, total, everywhere * value)
 
         def fetch(builder: Any, row: Any, begin: Any, end: Any) -> None:
-            with lanes.steps(builder, begin, end, LINE // row.itemsize) as (column, _):
+            with lanes.steps(builder, begin, end, CACHE_LINE // row.itemsize) as (column, _):
                 row.prefetch(column)
 
         @intrinsic  # type: ignore[misc]
@@ -235,7 +235,7 @@ else:
         Both for a few columns at a time, which then are still in the first-level cache for the second. Fetches
         target[next_words] and target[ids[ahead:]].
         """
-        width, D, line, shared = lanes.REGISTER // h.itemsize, h.shape[1], LINE // h.itemsize, words.shape[0]
+        width, D, line, shared = lanes.REGISTER // h.itemsize, h.shape[1], CACHE_LINE // h.itemsize, words.shape[0]
         tall_h, tall_noise, wide = rows - rows % TALL, shared - shared % TALL, D - D % (WIDE * width)
         some, few = _share(D, width, line, rows), _share(D, width, line, shared)
         noise, own = 0, 0  # columns fetched of rows of next_words and of ids

@@ -21,11 +21,11 @@ from numba.extending import intrinsic
 
 from mumon.kernels import lanes
 from mumon.kernels.jit import inlined
+from mumon.matrices import CACHE_LINE
 
 Row: TypeAlias = Any  # a matrix and an index in a call; the values of some columns in an expression
 Scalar: TypeAlias = Any
 
-ALIGNMENT = 64
 CHAINS = 4  # independent sums of a dot product, as many as an addition takes cycles
 
 
@@ -160,7 +160,7 @@ else:
         def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             matrix = lanes.Matrix(context, builder, signature.args[0], values[0])
             wanted = matrix.row(lanes.index_of(context, builder, signature.args[1], values[1]))
-            line = ALIGNMENT // matrix.itemsize
+            line = CACHE_LINE // matrix.itemsize
             with lanes.steps(builder, matrix.columns.type(0), matrix.columns, line) as (column, _):
                 wanted.prefetch(column)
             return context.get_dummy_value()
@@ -172,6 +172,6 @@ else:
 def new_rows(rows: Any, like: Any) -> Any:
     """Room for so many rows as long as those of `like`, on cache lines as they are."""
     columns, itemsize = like.shape[1], like.itemsize
-    memory = np.empty(rows * columns + ALIGNMENT // itemsize, like.dtype)
-    start = (-memory.ctypes.data % ALIGNMENT) // itemsize
+    memory = np.empty(rows * columns + CACHE_LINE // itemsize, like.dtype)
+    start = (-memory.ctypes.data % CACHE_LINE) // itemsize
     return memory[start : start + rows * columns].reshape(rows, columns)

@@ -13,9 +13,6 @@ def main() -> None:
     job = json.loads(sys.argv[1])
     model = Word2Vec(
         corpus_file=job["corpus"],
-        sg=job["sg"],
-        update=job["update"],
-        exact=job["exact"],
         vector_size=job["dim"],
         window=job["window"],
         negative=job["negative"],
@@ -25,6 +22,7 @@ def main() -> None:
         workers=job["threads"],
         seed=job["seed"],
         progress=False,
+        **job["options"],
     )
     model.wv.save(job["output"])
     trained, seconds = (sum(getattr(epoch, name) for epoch in model.history) for name in ("trained_tokens", "seconds"))
