@@ -36,6 +36,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         words = sentences_of(options.sentences, Path(folder)).read_text().split()
         corpus = corpus_from_sentences(words[i : i + LINE] for i in range(0, len(words), LINE))
+    for system in SYSTEMS.values():  # compiles the kernels
+        Word2Vec([words[:LINE]], min_count=1, vector_size=options.dim, epochs=1, progress=False, **system)
     times: dict[tuple[str, int], list[float]] = {(name, window): [] for name in SYSTEMS for window in WINDOWS}
     for _ in range(options.rounds):
         for name, window in times:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -72,3 +73,16 @@ def test_the_demo_trains_on_the_documentation_of_this_python(capfd, monkeypatch,
     assert not caught.value.code
     assert "Loss per word" in out and "nearest neighbours" in out
     assert len(WordVectors.load(tmp_path / "docs.mumon")) > 3000
+
+
+def test_the_table_of_results_is_that_of_the_committed_run():
+    folder = README.parent / "benchmarks/results/wikipedia-700k"
+    summary = {row["name"]: row for row in json.loads((folder / "results.json").read_text())["summary"]}
+    table = README.read_text().split("## Results")[1].split("![")[0]
+    rows = [[cell.strip(" *") for cell in line.split("|")[1:-1]] for line in table.splitlines() if line.startswith("|")]
+    assert len(rows) == 2 + 7
+    for name, *scores, mean, seconds, memory in rows[2:]:
+        found = summary[name.removesuffix(", no subwords")]
+        assert scores == [f"{found['scores'][task]:.1f}" for task in rows[0][1:6]]
+        assert mean == f"{found['scores']['mean']:.1f} [{found['interval'][0]:.1f} … {found['interval'][1]:.1f}]"
+        assert (seconds, memory) == (f"{found['seconds']:.0f}", f"{found['peak_bytes'] / 1e6:.0f} MB")

@@ -135,26 +135,33 @@ def _draw_bars(axes: Any, results: Results, objective: str, divisor: float) -> N
 
 
 def _label_points(axes: Any, rows: Sequence[Row], divisor: float) -> None:
-    """Names beside the points, towards the middle, moved apart where they would touch a point or each other."""
+    """Names beside the points, towards the middle if they fit, as near as they touch no point and no other name."""
     axes.figure.draw_without_rendering()  # places are known only once the axes are
     scale = 72 / axes.figure.dpi
-    middle = axes.transAxes.transform((0.6, 0))[0] * scale
+    least, middle, most = (axes.transAxes.transform((part, 0))[0] * scale for part in (0, 0.6, 1))
     spots = [axes.transData.transform((row.seconds / divisor, row.scores[MEAN])) * scale for row in rows]
     taken = [(x - 6, x + 6, y) for x, y in spots]  # left, right and height of points and of the labels so far
+
+    def is_free(left: float, right: float, height: float) -> bool:
+        touched = (left < b and right > a and abs(height - y) < LINE_HEIGHT for a, b, y in taken)
+        return least <= left and right <= most and not any(touched)
+
     for (x, y), row in sorted(zip(spots, rows, strict=True), key=lambda pair: float(pair[0][1])):
         side, width = (-1 if x > middle else 1), LETTER_WIDTH * len(row.name)
-        left, right = (x + 8, x + 8 + width) if side > 0 else (x - 8 - width, x - 8)
-        height = y
-        for other_left, other_right, other in sorted(taken, key=lambda spot: spot[2]):
-            if left < other_right and right > other_left and abs(height - other) < LINE_HEIGHT:
-                height = other + LINE_HEIGHT
-        taken.append((left, right, height))
+        places = [(each, step) for step in sorted(range(-9, 10), key=abs) for each in (side, -side)]
+        for each, step in places:
+            left, height = x + 8 if each > 0 else x - 8 - width, y + step * LINE_HEIGHT
+            if is_free(left, left + width, height):
+                break
+        else:
+            each, left, height = side, x + 8 if side > 0 else x - 8 - width, y
+        taken.append((left, left + width, height))
         axes.annotate(
             row.name,
             (row.seconds / divisor, row.scores[MEAN]),
-            xytext=(8 * side, height - y),
+            xytext=(8 * each, height - y),
             textcoords="offset points",
-            ha="left" if side > 0 else "right",
+            ha="left" if each > 0 else "right",
             va="center",
             fontsize=9,
         )
