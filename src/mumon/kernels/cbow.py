@@ -143,8 +143,8 @@ def cbow_fast(
 
     The expected gradient is that of `cbow_exact`. The sum of a window is the difference of two running sums, and its
     gradient is added to a difference array, so the cost of a token hardly grows with the window. Both arrays are rings
-    just long enough for one window: at window 5 they stay in the first-level cache. A source row is read once, when
-    the first window reaches it, and written once, when the last has left it.
+    just long enough for one window, to stay in the nearest caches. A source row is read once, when the first window
+    reaches it, and written once, when the last has left it.
     """
     n, real, state = ids.shape[0], source.dtype.type, seed
     reach: Any = np.int64(0)
