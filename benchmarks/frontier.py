@@ -70,6 +70,7 @@ def measure(folder: Path, sentences: int, points: list[str], repeats: int) -> di
         "work": asdict(work),
         "sentences": sentences,
         "threads": results.threads[-1],
+        "default_rate": round(usual, 4),
         "points": [{**settings[system.id], **_figures(results, system.id)} for system in ours],
         "gensim": _figures(results, REFERENCE),
     }
@@ -92,6 +93,7 @@ def draw(record: dict[str, Any]) -> None:
     from matplotlib.figure import Figure
 
     points, rounds = record["points"], len(record["gensim"]["seconds"])
+    default = (*SHARING["cbow"], record["default_rate"])
     beyond = [point for point in points if median(point["speeds"]) >= BAR]
     fast = max(beyond, key=lambda point: fmean(point["dev"]), default=None)
     with rc_context(STYLE):
@@ -99,9 +101,7 @@ def draw(record: dict[str, Any]) -> None:
         axes = figure.add_subplot()
         for point in points:
             x, y = median(point["speeds"]), fmean(point["all"])
-            is_default = (point["shared_negatives"], point["batch"]) == SHARING["cbow"] and point["alpha"] == max(
-                other["alpha"] for other in points
-            )
+            is_default = (point["shared_negatives"], point["batch"], point["alpha"]) == default
             colour = COLOURS[0] if is_default else COLOURS[1] if point is fast else "#999999"
             axes.errorbar(
                 [x], [y], fmt="o", color=colour, markersize=9 if colour != "#999999" else 6, elinewidth=1,
