@@ -32,6 +32,7 @@ from mumon.settings import SHARING, Settings
 HERE = Path(__file__).parent
 RESULTS, PLOT = HERE / "results" / "frontier.json", HERE.parent / "docs" / "images" / "frontier.png"
 POINTS = ("32,32,1", "24,16,0.8", "16,8,1", "16,16,1", "16,16,0.8", "8,8,0.8")
+OTHERS = "#999999"
 BAR = 4.0  # times gensim's speed: what we want to reach without losing quality
 
 
@@ -102,9 +103,9 @@ def draw(record: dict[str, Any]) -> None:
         for point in points:
             x, y = median(point["speeds"]), fmean(point["all"])
             is_default = (point["shared_negatives"], point["batch"], point["alpha"]) == default
-            colour = COLOURS[0] if is_default else COLOURS[1] if point is fast else "#999999"
+            colour = COLOURS[0] if is_default else COLOURS[1] if point is fast else OTHERS
             axes.errorbar(
-                [x], [y], fmt="o", color=colour, markersize=9 if colour != "#999999" else 6, elinewidth=1,
+                [x], [y], fmt="o", color=colour, markersize=6 if colour == OTHERS else 9, elinewidth=1,
                 xerr=[[x - min(point["speeds"])], [max(point["speeds"]) - x]],
                 yerr=[[y - min(point["all"])], [max(point["all"]) - y]],
             )  # fmt: skip
