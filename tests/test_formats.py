@@ -171,6 +171,15 @@ def test_both_dialects_of_binary_are_read(tmp_path):
         assert loaded.words == ["a", "b"] and loaded.vectors.tolist() == [[1, 2], [3, 4]]
 
 
+def test_binary_whose_first_float_begins_like_a_line_of_text_is_still_binary(tmp_path):
+    numbers = struct.unpack(
+        "<2f", b"6\n\x80?" + struct.pack("<f", 2)
+    )  # a row of text with one number, up to the newline
+    (tmp_path / "v.bin").write_bytes(b"1 2\na " + struct.pack("<2f", *numbers) + b"\n")
+    assert detect(tmp_path / "v.bin").name == "word2vec-bin"
+    assert read_vectors(tmp_path / "v.bin").vectors.tolist() == [list(numbers)]
+
+
 @pytest.mark.parametrize("binary", [False, True])
 def test_gensim_reads_ours_and_we_read_gensims(tmp_path, binary):
     keyed = pytest.importorskip("gensim.models").KeyedVectors

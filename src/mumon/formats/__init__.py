@@ -155,12 +155,13 @@ def detect(path: str | os.PathLike[str]) -> Format:
 
 
 def _looks_like_text(sample: bytes, dim: int, suffix: str) -> bool:
-    row = sample.split(b"\n", 1)[0]
+    row, ended, _ = sample.partition(b"\n")
     fields = row.rstrip(b" \r").rsplit(b" ", dim)[1:]
-    if len(row) == len(sample):
+    if not ended:
         fields = fields[:-1]  # the sample may have ended inside a number
     try:
-        if [float(field) for field in fields]:
+        # A whole row has all its numbers: floats of a binary row may begin with a digit and a newline, too.
+        if [float(field) for field in fields] and (not ended or len(fields) == dim):
             return True
     except ValueError:
         pass
