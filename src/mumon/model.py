@@ -14,11 +14,12 @@ from mumon.corpus import EncodedCorpus, TextOptions, corpus_from_files, corpus_f
 from mumon.corpus.sources import STDIN
 from mumon.errors import FormatError, OptionError
 from mumon.matrices import Matrix, initial_rows, new_matrix
+from mumon.position import Epoch
 from mumon.progress import Progress, chosen_progress
 from mumon.sampling import heaviest_share
 from mumon.settings import Schedule, Settings, finite_number, whole_number
 from mumon.threads import available_cores
-from mumon.training import Epoch, Trainer
+from mumon.training import Trainer
 from mumon.vectors import WordVectors
 from mumon.vocab import Counts, TrimRule, Vocabulary
 

@@ -6,19 +6,23 @@ import math
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from contextlib import nullcontext
+from dataclasses import replace
 from itertools import count
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from mumon.corpus import EncodedCorpus
-from mumon.errors import CorpusError, FormatError, TrainingError
+from mumon.errors import CorpusError, TrainingError
 from mumon.matrices import Matrix
+from mumon.position import Block, Epoch, Position
 from mumon.progress import Progress
 from mumon.sampling import NOISE, ORDER, SAMPLE, alias_table, keep_chances, noise_distribution, row_rates, stream_seed
 from mumon.settings import Schedule, Settings
+from mumon.signals import Held, held_signals
 
 # A block is the unit of work of a thread, of random streams and of the rate: some 10 ms of training, small beside an
 # epoch even for short corpora.
@@ -28,41 +32,17 @@ BLOCK_TOKENS, MIN_BLOCK_TOKENS, BLOCKS_PER_EPOCH = 16_384, 1_024, 256
 RUNAWAY_LOSS = 1e5  # per token; guessing costs (negative + 1) · ln 2 per pair, well below a thousand
 
 
-@dataclass(frozen=True)
-class Epoch:
-    """What one epoch did. `loss` is the mean negative-sampling loss per trained token, nan if none was trained."""
+class Keeper(Protocol):
+    """Whoever keeps the work so far: asked now and then whether it is time, and told when everything stands still."""
 
-    epoch: int
-    loss: float
-    alpha: float
-    tokens: int
-    trained_tokens: int
-    seconds: float
+    def due(self, tokens: int) -> bool:
+        """Whether to keep the state now, so many tokens into the run."""
 
-    def to_json(self) -> dict[str, Any]:
-        """The fields, with null where JSON has no nan."""
-        return {**asdict(self), "loss": None if math.isnan(self.loss) else self.loss}
+    def keep(self, at: Position) -> None:
+        """Keep the state; training waits."""
 
-    @classmethod
-    def from_json(cls, record: dict[str, Any]) -> Epoch:
-        """The reverse of `to_json`."""
-        loss = math.nan if record.get("loss") is None else record["loss"]
-        try:
-            return cls(
-                int(record["epoch"]),
-                float(loss),
-                float(record["alpha"]),
-                int(record["tokens"]),
-                int(record["trained_tokens"]),
-                float(record["seconds"]),
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise FormatError(f"an epoch of the history is damaged ({error}); save the model again") from None
-
-    @property
-    def tokens_per_second(self) -> float:
-        """Words of the corpus read per second."""
-        return self.tokens / self.seconds if self.seconds else 0.0
+    def stopped(self, at: Position) -> tuple[Path | None, str]:
+        """Keep the state for good because the run ends here: where it is (None if that failed), and a sentence."""
 
 
 class Trainer:
@@ -87,8 +67,15 @@ class Trainer:
         self.bounds = block_bounds(corpus.offsets)
         self._name, self._kernel = _kernel(settings)
 
-    def run(self, epochs: int, schedule: Schedule, first_epoch: int = 0) -> list[Epoch]:
-        """Train the next epochs of a schedule.
+    def run(
+        self,
+        epochs: int,
+        schedule: Schedule,
+        first_epoch: int = 0,
+        position: Position | None = None,
+        keeper: Keeper | None = None,
+    ) -> list[Epoch]:
+        """Train the next epochs of a schedule, or what is left of them after `position`.
 
         `first_epoch` numbers them over the model's whole life, so that no two epochs see the same random draws.
         """
@@ -96,28 +83,38 @@ class Trainer:
 
         if not is_compiled(self._name):
             self.progress.note("compiling the training kernel, once for this machine …")
-        history = []
+        at = position or Position()
         self.progress.start("training", epochs * self.corpus.tokens, "tokens")
-        for past in range(epochs):
-            now = replace(schedule, done=schedule.done + past)
-            history.append(self._epoch(first_epoch + past, now, past * self.corpus.tokens))
-        if not any(epoch.trained_tokens for epoch in history):
+        with held_signals() if keeper is not None else nullcontext(Held()) as held:
+            for past in range(len(at.history), epochs):
+                self._epoch(first_epoch + past, replace(schedule, done=schedule.done + past), at, keeper, held)
+            if held.signum is not None:
+                self._stop(at, keeper, held)
+        if not any(epoch.trained_tokens for epoch in at.history):
             self._explain_nothing()
+        self._check_finite(first_epoch + epochs, schedule.rate(0))
+        if at.history[-1].loss > RUNAWAY_LOSS:
+            raise TrainingError(
+                f"the loss ended at {at.history[-1].loss:.3g} per token, which is no training; start from a lower alpha "
+                f"than {schedule.rate(0):.4g}"
+            )
+        seconds = sum(epoch.seconds for epoch in at.history)
+        self.progress.finish(
+            f"trained {epochs} epoch{'s' * (epochs > 1)} in {seconds:.1f} s, loss {at.history[-1].loss:.4f}",
+            loss=at.history[-1].loss,
+        )
+        return at.history
+
+    def _check_finite(self, epoch: int, alpha: float) -> None:
         for matrix in (self.source, self.target):
             for first in range(0, len(matrix), 1 << 16):
                 if not np.isfinite(matrix[first : first + (1 << 16)]).all():
-                    raise TrainingError(_divergence("weights", first_epoch + epochs, schedule.rate(0)))
-        if history[-1].loss > RUNAWAY_LOSS:
-            raise TrainingError(
-                f"the loss ended at {history[-1].loss:.3g} per token, which is no training; start from a lower alpha "
-                f"than {schedule.rate(0):.4g}"
-            )
-        seconds = sum(epoch.seconds for epoch in history)
-        self.progress.finish(
-            f"trained {epochs} epoch{'s' * (epochs > 1)} in {seconds:.1f} s, loss {history[-1].loss:.4f}",
-            loss=history[-1].loss,
-        )
-        return history
+                    raise TrainingError(_divergence("weights", epoch, alpha))
+
+    def _stop(self, at: Position, keeper: Keeper | None, held: Held) -> None:
+        """A signal came: keep what there is and obey it."""
+        self.progress.close()  # a second signal should find the terminal as it was
+        held.obey(*((None, "stopped") if keeper is None else keeper.stopped(at)))
 
     def _explain_nothing(self) -> None:
         """Nothing was trained: an error if the text is to blame, a note if it was subsampling, on a very small one."""
@@ -129,13 +126,32 @@ class Trainer:
             )
         self.progress.note(f"subsampling left none of the {self.corpus.tokens:,} tokens to train; set sample to 0")
 
-    def _epoch(self, epoch: int, schedule: Schedule, done_before: int) -> Epoch:
-        started = time.perf_counter()
+    def _epoch(self, epoch: int, schedule: Schedule, at: Position, keeper: Keeper | None, held: Held) -> None:
+        """Train what is left of an epoch, in stretches between which the state is kept."""
         blocks = len(self.bounds) - 1
         order = np.arange(blocks)
         if self.settings.shuffle:
             np.random.default_rng(int(stream_seed(self.settings.seed, epoch, 0, ORDER))).shuffle(order)
-        tickets, tally, stop = count(), _Tally(), threading.Event()
+
+        def pause() -> bool:
+            return held.signum is not None or (keeper is not None and keeper.due(at.tokens))
+
+        while at.tally.blocks < blocks:
+            self._stretch(epoch, schedule, order, at, pause)
+            if held.signum is not None:
+                self._check_finite(epoch + 1, schedule.rate(0))
+                self._stop(at, keeper, held)
+            if keeper is not None and keeper.due(at.tokens):
+                self._check_finite(epoch + 1, schedule.rate(0))
+                keeper.keep(at)
+        at.end_epoch(epoch + 1, schedule.rate(1.0))
+
+    def _stretch(
+        self, epoch: int, schedule: Schedule, order: npt.NDArray[np.int64], at: Position, pause: Callable[[], bool]
+    ) -> None:
+        """Train block after block until the epoch or the patience of `pause` ends. All blocks begun are then done."""
+        started, before, blocks = time.perf_counter(), at.tally.seconds, len(order)
+        tickets, stop = count(at.tally.blocks), threading.Event()
         failures: list[BaseException] = []
 
         def work() -> None:
@@ -146,40 +162,44 @@ class Trainer:
                     block = train_block(epoch, int(order[ticket]), alpha)
                     if not np.isfinite(block.loss):
                         raise TrainingError(_divergence("loss", epoch + 1, alpha))
-                    tally.add(block)
+                    at.tally.add(block)
             except BaseException as error:
                 failures.append(error)
                 stop.set()
 
-        threads = [threading.Thread(target=work, name=f"mumon-{i}") for i in range(min(self.settings.workers, blocks))]
+        workers = min(self.settings.workers, blocks - at.tally.blocks)
+        threads = [threading.Thread(target=work, name=f"mumon-{i}") for i in range(workers)]
         for thread in threads:
             thread.start()
         try:
             for thread in threads:
                 while thread.is_alive():
                     thread.join(0.1)
-                    self._report(tally, schedule, done_before, started)
+                    at.tally.seconds = before + time.perf_counter() - started
+                    self._report(at, schedule)
+                    if pause():
+                        stop.set()
         finally:  # on Ctrl-C, each thread ends its block before anyone else touches the matrices
             stop.set()
             for thread in threads:
                 thread.join()
+            at.tally.seconds = before + time.perf_counter() - started
         if failures:
             raise failures[0]
-        seconds = time.perf_counter() - started
-        return Epoch(epoch + 1, tally.mean, schedule.rate(1.0), tally.tokens, tally.trained, seconds)
 
-    def _report(self, tally: _Tally, schedule: Schedule, before: int, started: float) -> None:
+    def _report(self, at: Position, schedule: Schedule) -> None:
+        tally = at.tally
         fields = {
             "epoch": schedule.done + 1,
             "epochs": schedule.total,
             "alpha": schedule.rate(tally.tokens / self.corpus.tokens),
             "loss": tally.mean,
-            "speed": tally.tokens / max(time.perf_counter() - started, 1e-9),
+            "speed": tally.tokens / max(tally.seconds, 1e-9),
         }
         shown = {name: value for name, value in fields.items() if not math.isnan(value)}
-        self.progress.update(before + tally.tokens, **shown)
+        self.progress.update(at.tokens, **shown)
 
-    def _block_trainer(self) -> Callable[[int, int, float], _Block]:
+    def _block_trainer(self) -> Callable[[int, int, float], Block]:
         """A function that trains one block, with buffers of its own: one per thread."""
         offsets, bounds, settings = self.corpus.offsets, self.bounds, self.settings
         room = int(np.max(offsets[bounds[1:]] - offsets[bounds[:-1]]))
@@ -187,7 +207,7 @@ class Trainer:
         window = min(settings.window, room)
         from mumon.kernels.blocks import sample_block
 
-        def train(epoch: int, block: int, alpha: float) -> _Block:
+        def train(epoch: int, block: int, alpha: float) -> Block:
             starts = np.array(offsets[bounds[block] : bounds[block + 1] + 1])
             begin, end = int(starts[0]), int(starts[-1])
             n = sample_block(
@@ -199,37 +219,9 @@ class Trainer:
                 self.source, self.target, ids[:n], left[:n], right[:n], self.alias, self.rates, np.float32(alpha),
                 stream_seed(settings.seed, epoch, block, NOISE),
             )  # fmt: skip
-            return _Block(end - begin, n, loss, counted)
+            return Block(end - begin, n, loss, counted)
 
         return train
-
-
-@dataclass(frozen=True)
-class _Block:
-    tokens: int
-    trained: int
-    loss: float
-    counted: int
-
-
-class _Tally:
-    """Sums over blocks, in float64 and under a lock: gensim's running loss has neither."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self.tokens = self.trained = self._counted = 0
-        self.loss = 0.0
-
-    def add(self, block: _Block) -> None:
-        with self._lock:
-            self.tokens += block.tokens
-            self.trained += block.trained
-            self.loss += block.loss
-            self._counted += block.counted
-
-    @property
-    def mean(self) -> float:
-        return self.loss / self._counted if self._counted else math.nan
 
 
 def block_bounds(offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

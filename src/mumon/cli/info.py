@@ -16,7 +16,7 @@ def info(model: options.Model, json: options.Json = False) -> None:
     """
     from mumon.formats import detect
     from mumon.formats.directory import load_model
-    from mumon.training import Epoch
+    from mumon.position import Epoch
     from mumon.vectors import WordVectors
 
     about: dict[str, Any] = {"path": model, "format": detect(model).name}
