@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from samples import COUNTS, VECTORS, WORDS, files_of, left_over, refused
 
+from mumon import atomic
 from mumon.atomic import atomic_directory, atomic_file
+from mumon.claims import claim
 from mumon.errors import OptionError
 from mumon.formats import write_vectors
 from mumon.formats.directory import load_model, save_model
@@ -68,6 +71,7 @@ def test_a_failed_directory_leaves_the_old_one_and_nothing_else(tmp_path, monkey
         return rename(path, to)
 
     monkeypatch.setattr(Path, "rename", fail_for_the_new)
+    monkeypatch.setattr(atomic, "_exchange", lambda a, b: False)  # as where the system cannot
     with pytest.raises(OSError, match="disk"), atomic_directory(target) as folder:
         (folder / "new").touch()
     assert left_over(tmp_path) == (["m.mumon"] if exists else [])
@@ -107,3 +111,30 @@ def test_a_directory_that_appears_meanwhile_is_not_replaced(tmp_path):
 def test_a_device_or_pipe_is_not_replaced_by_a_file(tmp_path):
     os.mkfifo(tmp_path / "pipe.bin")
     refused(lambda: write_vectors(tmp_path / "pipe.bin", WORDS, VECTORS), "device or pipe", error=OptionError)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux exchanges two directories")
+def test_a_model_is_replaced_in_one_step(tmp_path, monkeypatch):
+    target = tmp_path / "m.mumon"
+    save_model(target, WORDS, COUNTS, VECTORS)
+    seen = []
+    monkeypatch.setattr(Path, "rename", lambda *paths: seen.append(paths))
+    save_model(target, WORDS[::-1], COUNTS, VECTORS)
+    assert not seen and load_model(target).words == WORDS[::-1] and left_over(tmp_path) == ["m.mumon"]
+
+
+def test_what_a_killed_process_left_half_written_goes_with_the_next_save_but_nothing_else_does(tmp_path):
+    dead, alive = (tmp_path / f".m.mumon.{digit * 12}.tmp" for digit in "ab")
+    aside, mine = tmp_path / f".m.mumon.{'d' * 12}.old", tmp_path / ".m.mumon.notes.tmp"
+    for folder in (dead, alive, aside):
+        folder.mkdir()
+    mine.write_text("mine")
+    with claim(alive):
+        save_model(tmp_path / "m.mumon", WORDS, COUNTS, VECTORS)
+        assert left_over(tmp_path) == sorted([alive.name, aside.name, mine.name, "m.mumon"])  # the only old model stays
+        save_model(tmp_path / "m.mumon", WORDS, COUNTS, VECTORS)
+    assert left_over(tmp_path) == sorted([alive.name, mine.name, "m.mumon"])
+    write_vectors(tmp_path / "v.bin", WORDS, VECTORS)
+    (tmp_path / f".v.bin.{'a' * 12}.tmp").write_bytes(b"half")
+    write_vectors(tmp_path / "v.bin", WORDS, VECTORS)
+    assert not list(tmp_path.glob(".v.bin*"))

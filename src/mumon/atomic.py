@@ -1,26 +1,31 @@
 """Files and directories that appear whole or not at all.
 
 Everything is written beside its target under a hidden temporary name, flushed to the disk, and renamed; whatever goes
-wrong before the rename, the old target is still there and the temporary is gone.
+wrong before the rename, the old target is still there and the temporary is gone, at the latest when the next process
+writes there: temporaries are claimed, so that those of a killed process are known.
 """
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
+from mumon.claims import Claim, claim, remove_abandoned
 from mumon.errors import OptionError
 
 CONFIG_NAME = "config.json"
 FORMAT_MARKER = "mumon"  # the value of "format" in CONFIG_NAME that makes a directory ours to replace
 
 BUFFER_BYTES = 1 << 20
+T = TypeVar("T")
 
 
 @contextmanager
@@ -35,9 +40,9 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     b'1 2 3'
     """
     target = check_file_target(path)
-    temporary = _temporary_name(target)
+    temporary, file, held = _claimed(target, lambda path: path.open("xb", buffering=BUFFER_BYTES))
     try:
-        with temporary.open("xb", buffering=BUFFER_BYTES) as file:
+        with held, file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -56,23 +61,28 @@ def atomic_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give an empty directory to fill, which becomes `path` only when the block ends without an exception.
 
     An existing mumon model (or an empty directory) at `path` is replaced as a whole, files of the user's own inside it
-    included; anything else that exists there is refused. Two renames replace a model, so a machine that loses power
-    exactly between them keeps the old model under its hidden name `.NAME.….tmp`.
+    included; anything else that exists there is refused. Where the system cannot exchange two directories in one step
+    (it can on Linux), a machine that loses power exactly between two renames keeps the old model as `.NAME.….old`.
     """
     target = check_directory_target(path)
-    temporary = _temporary_name(target)
-    temporary.mkdir()
+    temporary, _, held = _claimed(target, Path.mkdir)
     try:
-        yield temporary
-        for entry in temporary.rglob("*"):
-            _sync_directory(entry) if entry.is_dir() else _sync_file(entry)
-        _sync_directory(temporary)
-        check_directory_target(target)  # again: someone may have put something there meanwhile
-        _swap(temporary, target)
+        with held:
+            yield temporary
+            sync_tree(temporary)
+            check_directory_target(target)  # again: someone may have put something there meanwhile
+            _swap(temporary, target)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
     _sync_directory(target.parent)
+
+
+def sync_tree(folder: Path) -> None:
+    """Have everything in a folder on the disk before it gets the name that others look for."""
+    for entry in folder.rglob("*"):
+        _sync_directory(entry) if entry.is_dir() else _sync_file(entry)
+    _sync_directory(folder)
 
 
 def is_model_directory(path: Path) -> bool:
@@ -117,11 +127,15 @@ def _resolve(path: str | os.PathLike[str]) -> Path:
 
 
 def _swap(new: Path, target: Path) -> None:
-    """Rename `new` to `target`; what was there goes aside first and comes back if the rename fails."""
+    """Put `new` in the place of `target`, in one step if the system can, and remove what was there."""
     if not target.exists():
         new.rename(target)
         return
-    aside = _temporary_name(target)
+    if _exchange(new, target):
+        _sync_directory(target.parent)
+        shutil.rmtree(new, ignore_errors=True)
+        return
+    aside = _temporary_name(target, "old")
     target.rename(aside)
     try:
         new.rename(target)
@@ -131,9 +145,41 @@ def _swap(new: Path, target: Path) -> None:
     shutil.rmtree(aside, ignore_errors=True)
 
 
-def _temporary_name(target: Path) -> Path:
+def _exchange(a: Path, b: Path) -> bool:
+    """Let two paths trade places in one step; False where the system or its file system cannot."""
+    if not sys.platform.startswith("linux"):
+        return False
+    import ctypes
+
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):  # a C library from before 2018
+        return False
+    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    return bool(rename(here, os.fsencode(a), here, os.fsencode(b), exchange) == 0)
+
+
+def _temporary_name(target: Path, suffix: str = "tmp") -> Path:
     # not tempfile: its files are private (0600) whatever the user's umask, and would stay so after the rename
-    return target.with_name(f".{target.name[:40]}.{secrets.token_hex(6)}.tmp")
+    return target.with_name(f".{target.name[:40]}.{secrets.token_hex(6)}.{suffix}")
+
+
+def _claimed(target: Path, make: Callable[[Path], T]) -> tuple[Path, T, Claim]:
+    """Make a temporary for a target and claim it; again, in case another process thought the new one abandoned."""
+    _clear_abandoned(target)
+    while True:
+        temporary = _temporary_name(target)
+        made = make(temporary)
+        with suppress(FileNotFoundError):
+            return temporary, made, claim(temporary)
+
+
+def _clear_abandoned(target: Path) -> None:
+    """Remove what killed processes left half-written for this target; an old model aside only if there is a new one."""
+    stem = glob.escape(f".{target.name[:40]}.") + "[0-9a-f]" * 12
+    for suffix in ("tmp", "old") if target.exists() else ("tmp",):
+        for temporary in target.parent.glob(f"{stem}.{suffix}"):
+            remove_abandoned(temporary)
 
 
 def _sync_file(path: Path) -> None:

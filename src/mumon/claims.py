@@ -45,11 +45,11 @@ class Claim:
         self.release()
 
 
-def claim(path: str | os.PathLike[str]) -> Claim:
+def claim(path: str | os.PathLike[str], exclusive: bool = False) -> Claim:
     """Claim a file or folder that this process has just made.
 
     Between making and claiming somebody may have taken it for abandoned: then this raises FileNotFoundError, and the
-    caller makes another.
+    caller makes another. An exclusive claim raises BlockingIOError while another process has one.
 
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()
@@ -62,9 +62,15 @@ def claim(path: str | os.PathLike[str]) -> Claim:
     if fcntl is None:
         return Claim(None)
     descriptor = os.open(path, os.O_RDONLY)
+    # shared, so that only somebody who removes it is waited for
+    how = fcntl.LOCK_EX | fcntl.LOCK_NB if exclusive else fcntl.LOCK_SH
     try:
-        with contextlib.suppress(OSError):  # no locks here, as on some network drives: the age will have to tell
-            fcntl.flock(descriptor, fcntl.LOCK_SH)  # shared, so that only somebody who removes it is waited for
+        try:
+            fcntl.flock(descriptor, how)
+        except BlockingIOError:
+            raise
+        except OSError:  # no locks here, as on some network drives: the age will have to tell
+            pass
         if not os.path.samestat(os.fstat(descriptor), os.stat(path)):  # noqa: PTH116
             raise FileNotFoundError(f"{os.fspath(path)} was replaced before it was claimed")
     except BaseException:

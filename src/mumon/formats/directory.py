@@ -32,6 +32,7 @@ FORMAT_VERSION = 1
 TENSORS_NAME = "model.safetensors"
 VOCAB_NAME = "vocab.json"
 HISTORY_NAME = "history.json"
+MOST_READINGS = 100  # of a model that is replaced again and again
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def save_model(
     >>> load_model(path).words, load_model(path).config
     (['a', 'b'], {'window': 5})
     """
-    from mumon.formats.tokenizer import tokenizer, unknown_token  # it needs the corpus package, which loading does not
+    from mumon.formats.tokenizer import tokenizer  # it needs the corpus package, which loading does not
 
     vectors = np.asarray(vectors, np.float32)
     check_writable(words, vectors)
@@ -88,25 +89,73 @@ def save_model(
         if bad is not None:
             raise FormatError(f"row {bad + 1} of output holds nan or inf; train the model again")
     training = dict(config or {})
-    unk = unknown_token(words, training.get("unk"))
-    zero_row = unk not in set(words)
-    header = _config(vectors.shape, zero_row, training)
-    checked = _checked_counts(counts, len(words), "counts")
-    vocab = {"words": list(words), "counts": None if checked is None else checked.tolist()}
+    about = Description(words, counts, vectors.shape[1], training, history)
     with atomic_directory(path) as directory:
-        _write_tensors(directory / TENSORS_NAME, vectors, output, zero_row)
-        _write_json(directory / VOCAB_NAME, vocab)
-        _write_json(directory / CONFIG_NAME, header, indent=2)
-        _write_json(directory / "tokenizer.json", tokenizer([*words, unk] if zero_row else words, unk, training))
-        if history:
-            _write_json(directory / HISTORY_NAME, {"epochs": list(history)}, indent=2)
+        write_tensors(directory, vectors, output, about.zero_row)
+        about.write(directory)
+        entries = [*words, about.unk] if about.zero_row else words
+        _write_json(directory / "tokenizer.json", tokenizer(entries, about.unk, training))
         module = {"idx": 0, "name": "0", "path": ".", "type": "sentence_transformers.models.StaticEmbedding"}
         _write_json(directory / "modules.json", [module], indent=2)
 
 
+class Description:
+    """Everything of a model directory that its matrices do not say; checked when it is made."""
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        counts: Counts | None,
+        dim: int,
+        training: Mapping[str, Any],
+        history: Sequence[Mapping[str, Any]],
+    ) -> None:
+        from mumon.formats.tokenizer import unknown_token
+
+        self.unk = unknown_token(words, training.get("unk"))
+        self.zero_row = self.unk not in set(words)
+        checked = _checked_counts(counts, len(words), "counts")
+        self._vocab = {"words": list(words), "counts": None if checked is None else checked.tolist()}
+        self._config = _config((len(words), dim), self.zero_row, dict(training))
+        self._history = list(history)
+
+    def write(self, directory: Path) -> None:
+        """Write vocab.json, config.json and history.json."""
+        _write_json(directory / VOCAB_NAME, self._vocab)
+        _write_json(directory / CONFIG_NAME, self._config, indent=2)
+        if self._history:
+            _write_json(directory / HISTORY_NAME, {"epochs": self._history}, indent=2)
+
+
 def load_model(path: str | os.PathLike[str], *, output: bool = True) -> LoadedModel:
-    """Read a model directory, checking each file against the others; `output=False` leaves the output matrix."""
+    """Read a model directory, checking each file against the others; `output=False` leaves the output matrix.
+
+    The files are those of one model even while another process saves over it: if the directory was replaced meanwhile,
+    it is read again.
+    """
     directory = Path(path)
+    for _ in range(MOST_READINGS):
+        identity = _identity(directory)
+        try:
+            loaded = _load(directory, output)
+        except FormatError:
+            if identity == _identity(directory):
+                raise
+        else:
+            if identity == _identity(directory):
+                return loaded
+    raise FormatError(f"{directory} was replaced {MOST_READINGS} times while it was read; load it when that is over")
+
+
+def _identity(directory: Path) -> tuple[int, int, int] | None:
+    try:
+        stat = directory.stat()
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino, stat.st_ctime_ns  # with the time of its last rename: numbers are given out again
+
+
+def _load(directory: Path, output: bool) -> LoadedModel:
     config = _read_config(directory)
     V, D = _size(config, "vocab_size", directory), _size(config, "vector_size", directory)
     words, counts = _read_vocab(directory / VOCAB_NAME, V)
@@ -168,7 +217,7 @@ def _write_json(path: Path, value: Any, indent: int | None = None) -> None:
     path.write_bytes(text.encode() + b"\n")
 
 
-def _write_tensors(path: Path, vectors: Floats, output: Floats | None, zero_row: bool) -> None:
+def write_tensors(directory: Path, vectors: Floats, output: Floats | None, zero_row: bool) -> None:
     """Write safetensors block by block; the library would need a second, contiguous copy of each matrix in memory."""
     D = vectors.shape[1]
     zeros = np.zeros((int(zero_row), D), np.float32)
@@ -181,7 +230,7 @@ def _write_tensors(path: Path, vectors: Floats, output: Floats | None, zero_row:
         header[name] = {"dtype": "F32", "shape": [rows, D], "data_offsets": [start, end]}
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)  # the data begins 8-byte aligned
-    with path.open("wb") as file:
+    with (directory / TENSORS_NAME).open("wb") as file:
         file.write(len(text).to_bytes(8, "little") + text)
         for part in (part for parts in tensors.values() for part in parts):
             for start in range(0, len(part), 8192):
