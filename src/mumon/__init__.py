@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mumon.checkpoints import Checkpoints
     from mumon.corpus import EncodedCorpus, TextOptions, corpus_from_files, corpus_from_sentences
     from mumon.errors import MumonError
     from mumon.model import Word2Vec
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Checkpoints": "mumon.checkpoints",
     "EncodedCorpus": "mumon.corpus",
     "MumonError": "mumon.errors",
     "TextOptions": "mumon.corpus",
@@ -28,6 +30,7 @@ _HOMES = {
     "corpus_from_sentences": "mumon.corpus",
 }
 __all__ = [
+    "Checkpoints",
     "EncodedCorpus",
     "MumonError",
     "TextOptions",

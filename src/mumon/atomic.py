@@ -53,7 +53,7 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         with suppress(FileNotFoundError):
             temporary.unlink()
         raise
-    _sync_directory(target.parent)
+    sync_directory(target.parent)
 
 
 @contextmanager
@@ -75,14 +75,14 @@ def atomic_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
-    _sync_directory(target.parent)
+    sync_directory(target.parent)
 
 
 def sync_tree(folder: Path) -> None:
     """Have everything in a folder on the disk before it gets the name that others look for."""
     for entry in folder.rglob("*"):
-        _sync_directory(entry) if entry.is_dir() else _sync_file(entry)
-    _sync_directory(folder)
+        sync_directory(entry) if entry.is_dir() else _sync_file(entry)
+    sync_directory(folder)
 
 
 def is_model_directory(path: Path) -> bool:
@@ -132,7 +132,7 @@ def _swap(new: Path, target: Path) -> None:
         new.rename(target)
         return
     if _exchange(new, target):
-        _sync_directory(target.parent)
+        sync_directory(target.parent)
         shutil.rmtree(new, ignore_errors=True)
         return
     aside = _temporary_name(target, "old")
@@ -187,7 +187,8 @@ def _sync_file(path: Path) -> None:
         os.fsync(file.fileno())
 
 
-def _sync_directory(path: Path) -> None:
+def sync_directory(path: Path) -> None:
+    """Have the names in a directory on the disk."""
     if os.name == "nt":  # Windows cannot open a directory, and orders renames itself
         return
     descriptor = os.open(path, os.O_RDONLY)

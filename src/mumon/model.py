@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
+from mumon.checkpoints import CheckpointKeeper, Checkpoints
 from mumon.corpus import EncodedCorpus, TextOptions, corpus_from_files, corpus_from_sentences
 from mumon.corpus.sources import STDIN
-from mumon.errors import FormatError, OptionError
+from mumon.errors import FormatError, OptionError, TrainingError
+from mumon.formats.checkpoint import State
+from mumon.formats.directory import LoadedModel
 from mumon.matrices import Matrix, initial_rows, new_matrix
-from mumon.position import Epoch
+from mumon.position import Epoch, Position, Tally
 from mumon.progress import Progress, chosen_progress
+from mumon.resume import refuse_changed_corpus, refuse_changed_options, refuse_changed_vocabulary, subject_of
 from mumon.sampling import heaviest_share
 from mumon.settings import Schedule, Settings, finite_number, whole_number
 from mumon.threads import available_cores
-from mumon.training import Trainer
+from mumon.training import Trainer, block_bounds
 from mumon.vectors import WordVectors
 from mumon.vocab import Counts, TrimRule, Vocabulary
 
@@ -75,6 +80,8 @@ class Word2Vec:
         Visit the sentences in another order each epoch.
     total_epochs
         The length of the rate schedule if it is longer than `epochs`: a later `train` goes on along it.
+    checkpoints
+        A folder in which to keep the state of training every ten minutes, or `Checkpoints`, which can also resume.
     progress
         True for a progress bar, False for silence; by default a bar on a terminal.
 
@@ -123,6 +130,7 @@ class Word2Vec:
         text_field: str | None = None,
         shuffle: bool = False,
         total_epochs: int | None = None,
+        checkpoints: Checkpoints | str | os.PathLike[str] | None = None,
         progress: bool | Progress | None = None,
     ) -> None:
         if hs:
@@ -161,12 +169,9 @@ class Word2Vec:
         if vocab is not None:
             given = vocab if isinstance(vocab, Vocabulary) else Vocabulary.load(vocab)
             self._set_vocabulary(given if unk is None else given.with_words([], unk))
+        self._finished: Checkpoints | None = None  # of a run that is over, until its model is saved
         if sentences is not None or corpus_file is not None:
-            with chosen_progress(self._progress) as reporter:
-                corpus = self._read(sentences, corpus_file, reporter)
-            if self.vocabulary is None:
-                self.build_vocab(corpus)
-            self.train(corpus)
+            self._train(sentences, corpus_file, self._schedule, self.epochs, None, checkpoints, build=True)
 
     def __repr__(self) -> str:
         words = 0 if self.vocabulary is None else len(self.vocabulary)
@@ -242,31 +247,104 @@ class Word2Vec:
         start_alpha: float | None = None,
         end_alpha: float | None = None,
         merge_vocab: Merge | None = None,
+        checkpoints: Checkpoints | str | os.PathLike[str] | None = None,
     ) -> list[Epoch]:
         """Train on a corpus, the first time or further; returns what was added to `history`.
 
         The rate goes on along a schedule that is not finished (see `total_epochs` of the class), by default to its end;
         otherwise, or when a rate or `total_epochs` is given, it starts a new one. New words are passed over unless
         `merge_vocab` is "new" or "union". `total_examples` and `total_words` are gensim's way of knowing how far along
-        it is; mumon counts for itself.
+        it is; mumon counts for itself. `checkpoints` are as in the class.
         """
         schedule, epochs = self._plan(epochs, total_epochs, start_alpha, end_alpha)
-        with chosen_progress(self._progress) as progress:
+        return self._train(sentences, corpus_file, schedule, epochs, merge_vocab, checkpoints)
+
+    def _train(
+        self,
+        sentences: Sentences | None,
+        corpus_file: Files | None,
+        schedule: Schedule,
+        epochs: int,
+        merge_vocab: Merge | None,
+        checkpoints: Checkpoints | str | os.PathLike[str] | None,
+        build: bool = False,
+    ) -> list[Epoch]:
+        """Train from the beginning or from a checkpoint; `build` chooses a vocabulary if there is none."""
+        kept = checkpoints if checkpoints is None or isinstance(checkpoints, Checkpoints) else Checkpoints(checkpoints)
+        plan = self._run_plan(schedule, epochs, merge_vocab)
+        with chosen_progress(self._progress) as progress, kept.run(progress) if kept else nullcontext() as found:
+            if found is not None:
+                refuse_changed_options(found[1], plan)
             corpus = self._read(sentences, corpus_file, progress)
-            if merge_vocab is not None:
+            position = Position()
+            if found is not None:
+                schedule, position = self._restore(*found, corpus, given=build, progress=progress)
+            elif merge_vocab is not None or (build and self.vocabulary is None):
                 self.build_vocab(corpus, merge_vocab=merge_vocab)
             vocabulary = self._counted(corpus)
             self._schedule = self._with_rate(schedule, corpus.tokens, progress)
             lookup = vocabulary.lookup(corpus)
             trainer = Trainer(corpus, lookup, vocabulary.counts, self._source, self._target, self.settings, progress)
+            keeper = None if kept is None else self._keeper(kept, trainer, plan, position, progress)
             try:
-                added = trainer.run(epochs, self._schedule, first_epoch=len(self.history))
+                added = trainer.run(epochs, self._schedule, len(self.history), position, keeper)
+            except TrainingError as error:
+                raise TrainingError(f"{error}{_last_good(kept)}") from None
             finally:
+                if keeper is not None:
+                    keeper.finish()
                 self._wv.fill_norms(force=True)
                 self._kept = None
         self.history += added
         self._schedule = replace(self._schedule, done=self._schedule.done + epochs)
+        self._finished = kept
         return added
+
+    def _run_plan(self, schedule: Schedule, epochs: int, merge_vocab: Merge | None) -> dict[str, Any]:
+        """Everything but the corpus that decides what a run of training comes to."""
+        plan = self._config(schedule)
+        for name in ("schedule", "row_exponent", "workers"):  # how many threads there are decides only the speed
+            del plan[name]
+        rates = {"alpha": schedule.alpha, "min_alpha": schedule.min_alpha, "total_epochs": schedule.total}
+        before = {"epochs_before": len(self.history), "schedule_done": schedule.done, "merge_vocab": merge_vocab}
+        return {**plan, "vector_size": self.vector_size, "epochs": epochs, **rates, **before}
+
+    def _keeper(
+        self, checkpoints: Checkpoints, trainer: Trainer, plan: dict[str, Any], position: Position, progress: Progress
+    ) -> CheckpointKeeper:
+        subject = subject_of(
+            self._require_vocabulary(),
+            self.wv.vectors,
+            self.syn1neg,
+            self._config,
+            self.history,
+            plan,
+            self._schedule,
+            trainer.corpus,
+            len(trainer.bounds) - 1,
+        )
+        return CheckpointKeeper(checkpoints, subject, progress, position.tokens)
+
+    def _restore(
+        self, loaded: LoadedModel, state: State, corpus: EncodedCorpus, given: bool, progress: Progress
+    ) -> tuple[Schedule, Position]:
+        """Take over words, matrices and history from a checkpoint; gives its schedule and where in it to go on."""
+        if given and self.vocabulary is not None:
+            refuse_changed_vocabulary(loaded.words, self.vocabulary.words)
+        refuse_changed_corpus(state, corpus, len(block_bounds(corpus.offsets)) - 1)
+        epochs = [Epoch.from_json(epoch) for epoch in loaded.history]
+        position = Position(epochs[state.first_epoch :], Tally.from_json(state.tally))
+        self.history = epochs[: state.first_epoch]
+        self.corpus_count, self.corpus_total_words = corpus.sentences, corpus.tokens
+        self._adopt(
+            loaded.words, loaded.counts, self.unk if self.unk in loaded.words else None, loaded.vectors, loaded.output
+        )
+        share = position.tokens / (corpus.tokens * int(state.plan["epochs"]))
+        progress.note(f"going on at {100 * share:.1f} % of the run, in epoch {len(position.history) + 1}")
+        try:
+            return Schedule(**state.schedule), position
+        except TypeError as error:
+            raise FormatError(f"the schedule of the checkpoint is damaged ({error}); use --restart") from None
 
     def _plan(
         self, epochs: int | None, total_epochs: int | None, start_alpha: float | None, end_alpha: float | None
@@ -307,21 +385,30 @@ class Word2Vec:
         return self._require_vocabulary()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model as a folder that mumon, model2vec and sentence-transformers load."""
+        """Write the model as a folder that mumon, model2vec and sentence-transformers load.
+
+        The checkpoints of the training that made it are then removed.
+        """
         from mumon.formats.directory import save_model
 
-        vocabulary = self._require_vocabulary()
-        config = {
+        vocabulary, history = self._require_vocabulary(), [epoch.to_json() for epoch in self.history]
+        config = self._config(self._schedule)
+        save_model(path, vocabulary.words, vocabulary.counts, self.wv.vectors, self.syn1neg, config, history)
+        if self._finished is not None:
+            self._finished.discard()
+            self._finished = None
+
+    def _config(self, schedule: Schedule) -> dict[str, Any]:
+        """What a saved model says of its training."""
+        return {
             **asdict(self.settings),
             **asdict(self.text),
             **{name: getattr(self, name) for name in MODEL_OPTIONS},
             "alpha": self._alpha,  # null if the rule chose it: it will again
-            "schedule": asdict(self._schedule),
+            "schedule": asdict(schedule),
             "tokens_before": self._tokens_before,
             "row_exponent": self.settings.row_exponent,  # for people: what rate_exponent null came to
         }
-        history = [epoch.to_json() for epoch in self.history]
-        save_model(path, vocabulary.words, vocabulary.counts, self.wv.vectors, self.syn1neg, config, history)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, progress: bool | Progress | None = None) -> Word2Vec:
@@ -423,6 +510,12 @@ class Word2Vec:
                 "the model has no vocabulary yet; give the constructor a corpus or call build_vocab first"
             )
         return self.vocabulary
+
+
+def _last_good(checkpoints: Checkpoints | None) -> str:
+    """What to say of the checkpoint before a run went wrong."""
+    found = [] if checkpoints is None else checkpoints.found()
+    return f"; {found[0]} is the last good state, which --from goes on from at another rate" if found else ""
 
 
 def _as_files(given: Any, certain: bool) -> list[str | os.PathLike[str]] | None:

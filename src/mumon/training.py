@@ -93,16 +93,14 @@ class Trainer:
         if not any(epoch.trained_tokens for epoch in at.history):
             self._explain_nothing()
         self._check_finite(first_epoch + epochs, schedule.rate(0))
-        if at.history[-1].loss > RUNAWAY_LOSS:
+        loss, seconds = at.history[-1].loss, sum(epoch.seconds for epoch in at.history)
+        if loss > RUNAWAY_LOSS:
             raise TrainingError(
-                f"the loss ended at {at.history[-1].loss:.3g} per token, which is no training; start from a lower alpha "
-                f"than {schedule.rate(0):.4g}"
+                f"the loss ended at {loss:.3g} per token, which is no training; start from a lower alpha than "
+                f"{schedule.rate(0):.4g}"
             )
-        seconds = sum(epoch.seconds for epoch in at.history)
-        self.progress.finish(
-            f"trained {epochs} epoch{'s' * (epochs > 1)} in {seconds:.1f} s, loss {at.history[-1].loss:.4f}",
-            loss=at.history[-1].loss,
-        )
+        about = f"trained {epochs} epoch{'s' * (epochs > 1)} in {seconds:.1f} s, loss {loss:.4f}"
+        self.progress.finish(about, loss=loss)
         return at.history
 
     def _check_finite(self, epoch: int, alpha: float) -> None:

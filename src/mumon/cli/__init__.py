@@ -14,6 +14,7 @@ import typer
 from mumon import __version__
 from mumon.cli import analogy, bench, convert, data, demo, evaluate, info, similar, sweep, train, vocab
 from mumon.errors import MumonError
+from mumon.signals import Interrupted, interrupt_on_signals
 
 app = typer.Typer(
     name="mumon",
@@ -25,7 +26,7 @@ app = typer.Typer(
 
 
 def _guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """A command whose user's mistakes end in one sentence and exit code 1, and Ctrl-C in 130; never in a traceback."""
+    """A command whose user's mistakes end in one sentence and exit code 1, never in a traceback; signals in 128 + n."""
 
     @functools.wraps(command)
     def run(*arguments: Any, **options: Any) -> None:
@@ -42,6 +43,9 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
             raise _complaint(f"{where}{error.strerror or error}", 1) from None
         except MemoryError as error:
             raise _complaint(f"there is not enough memory ({error}); ask for fewer words or dimensions", 1) from None
+        except Interrupted as stopped:
+            about = str(stopped) if stopped.checkpoint is not None else f"{stopped}; nothing was saved"
+            raise _complaint(about, 128 + stopped.signum) from None
         except KeyboardInterrupt:
             raise _complaint("stopped; nothing was saved", 130) from None
 
@@ -92,4 +96,5 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show a letter should show something
             stream.reconfigure(errors="replace")
+    interrupt_on_signals()
     app()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 from enum import Enum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,6 +12,7 @@ import typer
 from mumon.cli import options
 
 if TYPE_CHECKING:
+    from mumon.checkpoints import Checkpoints
     from mumon.model import Word2Vec
     from mumon.progress import Progress
 
@@ -93,6 +95,12 @@ def train(
     shuffle: Annotated[bool | None, _option("--shuffle", "Another sentence order each epoch.")] = None,
     seed: Annotated[int | None, _option("--seed", "Seed of all random draws (default: 1).", min=0)] = None,
     threads: options.Threads = None,
+    checkpoint_every: Annotated[
+        str | None,
+        _option("--checkpoint-every", "A time (30s, 10m, 2h), a number of tokens (50M) or never (default: 10m)."),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with an unfinished run of the same command.")] = False,
+    restart: Annotated[bool, typer.Option("--restart", help="Throw an unfinished run away.")] = False,
     quiet: options.Quiet = False,
     log_json: Annotated[
         bool, typer.Option("--log-json", help="Report progress as JSON lines on standard output.")
@@ -100,8 +108,12 @@ def train(
 ) -> None:
     """Train word vectors on CORPUS and save them.
 
+    Stopped by Ctrl-C or a signal, or killed, it goes on with the same command and --resume: checkpoints are kept in
+    OUTPUT.checkpoints until OUTPUT is saved.
+
     Example: mumon train corpus.txt -o king.mumon --dim 300
     """
+    from mumon.checkpoints import Checkpoints
     from mumon.errors import OptionError
     from mumon.formats import check_target
 
@@ -145,20 +157,36 @@ def train(
     }
     given = {name: value for name, value in given.items() if value is not None}
     progress = options.reporter(quiet, log_json)
-    model = _train(corpus, given, from_, None if merge_vocab is None else merge_vocab.value, progress)
-    _save(model, output)
+    checkpoints = Checkpoints(f"{output}.checkpoints", checkpoint_every, resume=resume, restart=restart)
+    _refuse_finished(output, checkpoints)
+    model = _train(corpus, given, from_, None if merge_vocab is None else merge_vocab.value, checkpoints, progress)
     if save_vocab is not None and model.vocabulary is not None:
         model.vocabulary.save(save_vocab)
+    _save(model, output)
+    checkpoints.discard()
     progress.note(f"saved {output}: {len(model.wv):,} words × {model.vector_size}; try: mumon similar {output} WORD")
 
 
+def _refuse_finished(output: str, checkpoints: Checkpoints) -> None:
+    """To resume what is finished would be to train it all again."""
+    from mumon.errors import OptionError
+
+    if checkpoints.resume and not checkpoints.found() and Path(output).exists():
+        raise OptionError(f"{output} is there and 0 checkpoints are, so no run of it is unfinished; leave out --resume")
+
+
 def _train(
-    corpus: list[str], given: dict[str, Any], from_: str | None, merge_vocab: str | None, progress: Progress
+    corpus: list[str],
+    given: dict[str, Any],
+    from_: str | None,
+    merge_vocab: str | None,
+    checkpoints: Checkpoints,
+    progress: Progress,
 ) -> Word2Vec:
     from mumon.model import Word2Vec
 
     if from_ is None:
-        return Word2Vec(corpus_file=corpus, progress=progress, **given)
+        return Word2Vec(corpus_file=corpus, progress=progress, checkpoints=checkpoints, **given)
     model = _start(from_, given, progress)
     model.train(
         corpus_file=corpus,
@@ -167,14 +195,13 @@ def _train(
         start_alpha=given.get("alpha"),
         end_alpha=given.get("min_alpha"),
         merge_vocab=merge_vocab or "union",  # type: ignore[arg-type]
+        checkpoints=checkpoints,
     )
     return model
 
 
 def _start(from_: str, given: dict[str, Any], progress: Progress) -> Word2Vec:
     """The model to go on from; options that were given replace what it was trained with."""
-    from pathlib import Path
-
     from mumon.corpus import TextOptions
     from mumon.formats.directory import is_trainable
     from mumon.model import MODEL_OPTIONS, Word2Vec

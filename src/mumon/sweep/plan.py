@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mumon import __version__
 from mumon.atomic import atomic_file
 from mumon.corpus import EncodedCorpus
+from mumon.corpus.digest import corpus_digest
 from mumon.errors import FormatError, OptionError
 from mumon.sweep.space import Options, Range, Search, Space, configurations, label, parse_values, shown
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 PLAN_NAME = "sweep.json"
 FORMAT = "mumon-sweep"
 FORMAT_VERSION = 1
-HASHED_AT_ONCE = 1 << 22
 NOT_PLANNED = ("workers",)  # how many threads train changes the time, not the question
 
 
@@ -153,17 +153,6 @@ def write_json(path: Path, value: Any) -> None:
     """Write JSON for people and programs, whole or not at all."""
     with atomic_file(path) as file:
         file.write(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2).encode() + b"\n")
-
-
-def corpus_digest(corpus: EncodedCorpus) -> str:
-    """A digest of the text itself, so that a copy or a touched file is still the same corpus."""
-    digest = hashlib.blake2b(digest_size=16)
-    for array in (corpus.ids, corpus.offsets):
-        for first in range(0, len(array), HASHED_AT_ONCE):
-            digest.update(array[first : first + HASHED_AT_ONCE].tobytes())
-    for first in range(0, len(corpus.words), HASHED_AT_ONCE):
-        digest.update(b"\n".join(corpus.words[first : first + HASHED_AT_ONCE].to_pylist()) + b"\n")
-    return digest.hexdigest()
 
 
 def task_digest(task: Task) -> str:

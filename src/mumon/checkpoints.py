@@ -1,0 +1,271 @@
+"""Checkpoints of a training run: when they are written, which are kept, and where a run goes on."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mumon.atomic import sync_directory, sync_tree
+from mumon.claims import Claim, claim
+from mumon.errors import FormatError, OptionError
+from mumon.formats.checkpoint import State, read_checkpoint, write_state
+from mumon.formats.directory import Description, LoadedModel, write_tensors
+from mumon.matrices import Matrix
+from mumon.position import Position
+from mumon.progress import Progress
+
+DEFAULT_EVERY = "10m"
+KEPT = 2  # the newest, and the one before in case a disk has forgotten part of it
+MOST_TIME = 0.02  # of a run may go into checkpoints that nobody asked for
+SECONDS = {"s": 1, "m": 60, "h": 3600}
+TOKENS = {"k": 10**3, "M": 10**6, "G": 10**9, "B": 10**9}
+NAME = re.compile(r"epoch-(\d{1,9})-block-(\d{1,12})\.mumon")
+
+
+@dataclass(frozen=True)
+class Every:
+    """How often: by time or by tokens of the corpus."""
+
+    seconds: float = float("inf")
+    tokens: float = float("inf")
+
+    @classmethod
+    def parse(cls, text: str) -> Every:
+        """What a person writes: a time, a number of tokens, or "never".
+
+        >>> Every.parse("1.5m").seconds, Every.parse("50M").tokens
+        (90.0, 50000000.0)
+        """
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhkMGB])", text.strip())
+        if text.strip() == "never":
+            return cls()
+        if found is None or not float(found[1]):
+            raise OptionError(
+                f"checkpoint-every is {text!r}; write a time (30s, 10m, 2h), a number of tokens (50M, 2G) or never"
+            )
+        amount, unit = float(found[1]), found[2]
+        return cls(seconds=amount * SECONDS[unit]) if unit in SECONDS else cls(tokens=amount * TOKENS[unit])
+
+
+class Checkpoints:
+    """The checkpoints of one run, in a folder of their own.
+
+    Parameters
+    ----------
+    folder
+        Made if need be. It holds the last two checkpoints, each a model folder; it goes when the finished model is
+        saved.
+    every
+        A time ("30s", "10m", "2h"), a number of tokens of the corpus ("50M") or "never"; by default every ten minutes,
+        and less often where writing would take more than 2 % of the time.
+    resume
+        Go on where the newest checkpoint stands, if there is one. The corpus and the options must be those of the run;
+        the number of threads may change.
+    restart
+        Throw away what an unfinished run has left. With neither, an unfinished run is refused.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from mumon import Checkpoints, Word2Vec
+    >>> folder = tempfile.mkdtemp()
+    >>> model = Word2Vec([["a", "b"]] * 99, min_count=1, checkpoints=Checkpoints(folder, every="5m", resume=True))
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        every: str | None = None,
+        *,
+        resume: bool = False,
+        restart: bool = False,
+    ) -> None:
+        if resume and restart:
+            raise OptionError("resume goes on with a run and restart throws it away; ask for one of the two")
+        self.folder, self.resume, self.restart = Path(folder), resume, restart
+        self.every = Every.parse(every or DEFAULT_EVERY)
+        self.most_time = MOST_TIME if every is None else 1.0  # whoever names an interval gets it
+
+    @contextmanager
+    def run(self, progress: Progress) -> Iterator[tuple[LoadedModel, State] | None]:
+        """Have the folder for the time of a run; gives where to go on, or None for the beginning."""
+        with self._take():
+            try:
+                yield self._start(progress)
+            finally:
+                _remove_if_empty(self.folder)
+
+    def _start(self, progress: Progress) -> tuple[LoadedModel, State] | None:
+        for path in self.folder.glob(".*.tmp"):  # of a killed run: nobody else may write here
+            shutil.rmtree(path, ignore_errors=True)
+        found = self.found()
+        if found and self.resume:
+            return self._newest(found, progress)
+        if found and not self.restart:
+            raise OptionError(
+                f"{self.folder} has {len(found)} checkpoint{'s' * (len(found) > 1)} of an unfinished run; go on with "
+                "--resume (in Python: resume=True), or throw it away with --restart (restart=True)"
+            )
+        if self.resume:
+            progress.note(f"no checkpoint in {self.folder} yet: training starts from the beginning")
+        self._remove(found)
+        return None
+
+    def discard(self) -> None:
+        """Remove all checkpoints: the finished model is saved."""
+        self._remove([*self.found(), *self.folder.glob("damaged-*.mumon")])
+        _remove_if_empty(self.folder)
+
+    def found(self) -> list[Path]:
+        """The checkpoints in the folder, the furthest first."""
+        names = {path: NAME.fullmatch(path.name) for path in self.folder.glob("epoch-*")}
+        places = {path: (int(name[1]), int(name[2])) for path, name in names.items() if name is not None}
+        return sorted(places, key=lambda path: places[path], reverse=True)
+
+    def prune(self) -> None:
+        """Remove all but the last two."""
+        self._remove(self.found()[KEPT:])
+
+    def _take(self) -> Claim:
+        if not self.folder.parent.is_dir():
+            raise OptionError(f"the directory {self.folder.parent} does not exist; create it before training")
+        try:
+            self.folder.mkdir(exist_ok=True)
+            return claim(self.folder, exclusive=True)
+        except FileExistsError:
+            raise OptionError(f"{self.folder} is a file where checkpoints were to be kept; remove it") from None
+        except BlockingIOError:
+            raise OptionError(f"another run is training with {self.folder}; wait for it, or write elsewhere") from None
+
+    def _newest(self, found: list[Path], progress: Progress) -> tuple[LoadedModel, State]:
+        """The newest whole checkpoint; damaged ones are put aside, so that they do not count among the last two."""
+        reasons = []
+        for path in found:
+            try:
+                state = read_checkpoint(path)
+            except FormatError as error:
+                reasons.append(str(error))
+                path.rename(path.with_name(f"damaged-{time.time_ns()}-{path.name}"))
+                continue
+            for reason in reasons:
+                progress.note(f"{reason}; going on from the checkpoint before it, {path.name}")
+            return state
+        raise FormatError(f"none of {len(found)} checkpoints in {self.folder} is whole ({reasons[0]}); use --restart")
+
+    def _remove(self, paths: list[Path]) -> None:
+        for path in paths:
+            gone = path.with_name(f".{path.name}.tmp")  # so that it is never found half removed
+            shutil.rmtree(gone, ignore_errors=True)
+            path.rename(gone)
+            shutil.rmtree(gone, ignore_errors=True)
+
+
+def _remove_if_empty(folder: Path) -> None:
+    try:
+        folder.rmdir()
+    except OSError:  # it holds something
+        return
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What there is to be kept of a run: its two matrices, and functions that tell the rest at a position."""
+
+    vectors: Matrix
+    output: Matrix
+    describe: Callable[[Position], Description]
+    state: Callable[[Position], Callable[[], State]]  # in two steps: the second may take its time
+    tokens: int  # of all epochs
+
+
+class CheckpointKeeper:
+    """Writes checkpoints of a run; what training has to wait for is only the copying into files, not the disk."""
+
+    def __init__(self, checkpoints: Checkpoints, subject: Subject, progress: Progress, tokens: int = 0) -> None:
+        self._checkpoints, self._subject, self._progress = checkpoints, subject, progress
+        self._writer: threading.Thread | None = None
+        self._failure: OSError | None = None
+        self._wait(tokens, 0.0)
+
+    def due(self, tokens: int) -> bool:
+        """Whether it is time for another; never while one is being written."""
+        if self._writer is not None and self._writer.is_alive():
+            return False
+        return tokens >= self._next_tokens or time.monotonic() >= self._next_time
+
+    def keep(self, at: Position) -> None:
+        """Write a checkpoint; if that fails, say so and go on, for there is the one before."""
+        started = time.monotonic()
+        self._begin(at)
+        self._wait(at.tokens, time.monotonic() - started)
+
+    def stopped(self, at: Position) -> tuple[Path | None, str]:
+        """Write a checkpoint and see it safe on the disk."""
+        path = self._begin(at)
+        self.finish()
+        share = f"at {100 * at.tokens / max(self._subject.tokens, 1):.1f} % of the run"
+        if path is None or not path.exists():
+            kept = self._checkpoints.found()
+            before = f"; the one before is {kept[0]}" if kept else ""
+            return None, f"stopped {share} and could not write a checkpoint ({_reason(self._failure)}){before}"
+        return path, f"stopped {share}; go on with the same command and --resume"
+
+    def finish(self) -> None:
+        """Wait for what is being written."""
+        if self._writer is not None:
+            self._writer.join()
+            self._writer = None
+
+    def _wait(self, tokens: int, seconds: float) -> None:
+        every = self._checkpoints.every
+        self._next_tokens = tokens + every.tokens
+        self._next_time = time.monotonic() + max(every.seconds, seconds / self._checkpoints.most_time)
+
+    def _begin(self, at: Position) -> Path | None:
+        """Copy the matrices into a file and leave the rest to a thread; gives where the checkpoint will be."""
+        self.finish()
+        folder = self._checkpoints.folder
+        path = folder / f"epoch-{len(at.history)}-block-{at.tally.blocks}.mumon"
+        if path.exists():
+            return path
+        temporary = folder / f".{path.name}.tmp"
+        description, state = self._subject.describe(at), self._subject.state(at)
+        self._failure = None
+        try:
+            temporary.mkdir()
+            write_tensors(temporary, self._subject.vectors, self._subject.output, description.zero_row)
+        except OSError as error:
+            self._failed(temporary, error)
+            return None
+        arguments = temporary, path, description, state
+        self._writer = threading.Thread(target=self._publish, args=arguments, name="mumon-checkpoint", daemon=True)
+        self._writer.start()
+        return path
+
+    def _publish(self, temporary: Path, path: Path, description: Description, state: Callable[[], State]) -> None:
+        try:
+            description.write(temporary)
+            write_state(temporary, state())
+            sync_tree(temporary)
+            temporary.rename(path)
+            sync_directory(path.parent)
+            self._checkpoints.prune()
+        except OSError as error:
+            self._failed(temporary, error)
+
+    def _failed(self, temporary: Path, error: OSError) -> None:
+        self._failure = error
+        shutil.rmtree(temporary, ignore_errors=True)
+        self._progress.note(f"no checkpoint could be written ({_reason(error)}); training goes on")
+
+
+def _reason(error: Any) -> str:
+    return str(getattr(error, "strerror", None) or error)

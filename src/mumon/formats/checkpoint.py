@@ -1,0 +1,99 @@
+"""A checkpoint on disk: a model directory, and checkpoint.json, which says where training stood.
+
+    model.safetensors, vocab.json, config.json, history.json   as in every model directory
+    checkpoint.json    the plan of the run, its position, digests of corpus and vocabulary, checksums of the other files
+
+checkpoint.json is written last and the directory is renamed when all of it is on the disk, so a checkpoint that has its
+name is whole; the checksums are for disks that forget. Without it, it is a model: any command reads it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from mumon import __version__
+from mumon.errors import FormatError
+from mumon.formats.directory import LoadedModel, load_model
+
+STATE_NAME = "checkpoint.json"
+FORMAT, FORMAT_VERSION = "mumon checkpoint", 1
+AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a run stood, beside its matrices and its history."""
+
+    plan: dict[str, Any]  # everything that decides the result, by name
+    schedule: dict[str, Any]  # of the learning rate, as it was when the run began
+    first_epoch: int  # how many epochs the model had before the run
+    blocks: int  # of one epoch
+    tally: dict[str, Any]  # of the epoch that was under way
+    corpus: str
+    corpus_tokens: int
+    vocabulary: str
+
+
+def write_state(folder: Path, state: State) -> None:
+    """Write checkpoint.json into a folder that has everything else."""
+    checksums = {path.name: _checksum(path) for path in sorted(folder.iterdir())}
+    about = {"format": FORMAT, "format_version": FORMAT_VERSION, "mumon_version": __version__}
+    record = {**about, **asdict(state), "checksums": checksums}
+    (folder / STATE_NAME).write_text(json.dumps(record, allow_nan=False, indent=2) + "\n", "utf-8")
+
+
+def read_checkpoint(folder: Path) -> tuple[LoadedModel, State]:
+    """Read a checkpoint; anything that is not as it was written is a FormatError."""
+    state, checksums = _read_state(folder / STATE_NAME)
+    for name, checksum in checksums.items():
+        if Path(name).name != name or not (folder / name).is_file():
+            raise FormatError(f"{folder} has no {name}, one of its {len(checksums)} files")
+        if _checksum(folder / name) != checksum:
+            raise FormatError(f"{folder / name} is not what was written: its checksum is not {checksum}")
+    model = load_model(folder)
+    if vocabulary_digest(model.words) != state.vocabulary:
+        raise FormatError(f"{folder} has {len(model.words):,} words that are not those of its {STATE_NAME}")
+    if model.output is None or len(model.history) < state.first_epoch:
+        raise FormatError(f"{folder} lacks output vectors, or the first {state.first_epoch} epochs of its history")
+    return model, state
+
+
+def _read_state(path: Path) -> tuple[State, dict[str, int]]:
+    kinds = {"dict[str, Any]": dict, "int": int, "str": str}
+    try:
+        record = json.loads(path.read_bytes())
+        if record["format"] != FORMAT or record["format_version"] != FORMAT_VERSION:
+            raise ValueError(f"format {record['format']!r} {record['format_version']!r}, of another mumon")
+        values = {field.name: record[field.name] for field in fields(State)}
+        for field in fields(State):
+            if type(values[field.name]) is not kinds[str(field.type)]:
+                raise ValueError(f"{field.name} is {values[field.name]!r:.40}")
+        state, checksums = State(**values), record["checksums"]
+        if not isinstance(checksums, dict) or state.first_epoch < 0:
+            raise ValueError("no checksums, or a first epoch below 0")
+        return state, checksums
+    except FileNotFoundError:
+        raise FormatError(f"{path.parent} has no {path.name}, so it is no checkpoint") from None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise FormatError(f"{path} cannot be used ({' '.join(str(error).split())})") from None
+
+
+def vocabulary_digest(words: list[str]) -> str:
+    """A digest of the words in their order."""
+    digest = hashlib.blake2b(digest_size=16)
+    for word in words:
+        digest.update(word.encode("utf-8", "surrogatepass") + b"\n")
+    return digest.hexdigest()
+
+
+def _checksum(path: Path) -> int:
+    checksum = 0
+    with path.open("rb") as file:
+        while part := file.read(AT_ONCE):
+            checksum = zlib.crc32(part, checksum)
+    return checksum

@@ -1,0 +1,90 @@
+"""Going on with an unfinished run: what must be as it was, and what a checkpoint of a model has to say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+from mumon.checkpoints import Subject
+from mumon.corpus import EncodedCorpus
+from mumon.corpus.digest import corpus_digest
+from mumon.errors import OptionError
+from mumon.formats.checkpoint import State, vocabulary_digest
+from mumon.formats.directory import Description
+from mumon.matrices import Matrix
+from mumon.position import Epoch, Position
+from mumon.settings import Schedule
+from mumon.vocab import Vocabulary
+
+ANEW = "or start anew with --restart (in Python: restart=True)"
+
+
+def refuse_changed_options(state: State, plan: dict[str, Any]) -> None:
+    """Name the options in which a run would differ from the one it is to go on with."""
+    changed = [name for name in {**state.plan, **plan} if state.plan.get(name) != plan.get(name)]
+    if changed:
+        then = ", ".join(f"{name} {state.plan.get(name)!r}" for name in changed)
+        now = ", ".join(repr(plan.get(name)) for name in changed)
+        raise OptionError(f"the unfinished run has {then} where {now} is asked for; give it the same options, {ANEW}")
+
+
+def refuse_changed_vocabulary(words: list[str], given: list[str]) -> None:
+    """Refuse a vocabulary file that is no longer the one of the run."""
+    if different := set(words) ^ set(given):
+        raise OptionError(
+            f"the vocabulary given differs by {len(different):,} words, like {min(different)!r}, from that of the "
+            f"unfinished run; give it the same vocab, {ANEW}"
+        )
+
+
+def refuse_changed_corpus(state: State, corpus: EncodedCorpus, blocks: int) -> None:
+    """Refuse another text, or the same text cut into other blocks."""
+    if corpus.tokens != state.corpus_tokens:
+        raise OptionError(
+            f"the corpus has {corpus.tokens:,} tokens where that of the unfinished run had {state.corpus_tokens:,}; "
+            f"give it the same text, {ANEW}"
+        )
+    if corpus_digest(corpus) != state.corpus:
+        raise OptionError(
+            f"the corpus still has {corpus.tokens:,} tokens but they are not those of the unfinished run; give it the "
+            f"same text, {ANEW}"
+        )
+    if blocks != state.blocks:
+        raise OptionError(
+            f"this mumon cuts the corpus into {blocks:,} blocks where the unfinished run had {state.blocks:,}; go on "
+            f"with the version that began it, {ANEW}"
+        )
+
+
+def subject_of(
+    vocabulary: Vocabulary,
+    vectors: Matrix,
+    output: Matrix,
+    config: Callable[[Schedule], dict[str, Any]],
+    history: list[Epoch],
+    plan: dict[str, Any],
+    schedule: Schedule,
+    corpus: EncodedCorpus,
+    blocks: int,
+) -> Subject:
+    """What there is to be kept of a run of training; `history` is what the model had before it."""
+    before, digests = [epoch.to_json() for epoch in history], dict[str, str]()
+
+    def describe(at: Position) -> Description:
+        now = Schedule(schedule.alpha, schedule.min_alpha, schedule.total, schedule.done + len(at.history))
+        epochs = [*before, *(epoch.to_json() for epoch in at.history)]
+        return Description(vocabulary.words, vocabulary.counts, vectors.shape[1], config(now), epochs)
+
+    def state(at: Position) -> Callable[[], State]:
+        tally = at.tally.to_json()
+
+        def complete() -> State:
+            if not digests:  # the same for every checkpoint of the run
+                digests.update(corpus=corpus_digest(corpus), vocabulary=vocabulary_digest(vocabulary.words))
+            return State(plan, asdict(schedule), len(before), blocks, tally, corpus_tokens=corpus.tokens, **digests)
+
+        return complete
+
+    epochs = int(plan["epochs"])
+    return Subject(vectors, output, describe, state, epochs * corpus.tokens)
