@@ -218,6 +218,12 @@ class CheckpointKeeper:
             return None, f"stopped {share} and could not write a checkpoint ({_reason(self._failure)}){before}"
         return path, f"stopped {share}; go on with the same command and --resume"
 
+    def last_good(self) -> str:
+        """What to say of the checkpoint before a run went wrong."""
+        self.finish()
+        found = self._checkpoints.found()
+        return f"; {found[0]} is the last good state, which --from goes on from at another rate" if found else ""
+
     def finish(self) -> None:
         """Wait for what is being written."""
         if self._writer is not None:

@@ -18,9 +18,15 @@ from mumon.errors import FormatError, OptionError, TrainingError
 from mumon.formats.checkpoint import State
 from mumon.formats.directory import LoadedModel
 from mumon.matrices import Matrix, initial_rows, new_matrix
-from mumon.position import Epoch, Position, Tally
+from mumon.position import Epoch, Position
 from mumon.progress import Progress, chosen_progress
-from mumon.resume import refuse_changed_corpus, refuse_changed_options, refuse_changed_vocabulary, subject_of
+from mumon.resume import (
+    refuse_changed_corpus,
+    refuse_changed_options,
+    refuse_changed_vocabulary,
+    standing,
+    subject_of,
+)
 from mumon.sampling import heaviest_share
 from mumon.settings import Schedule, Settings, finite_number, whole_number
 from mumon.threads import available_cores
@@ -171,7 +177,8 @@ class Word2Vec:
             self._set_vocabulary(given if unk is None else given.with_words([], unk))
         self._finished: Checkpoints | None = None  # of a run that is over, until its model is saved
         if sentences is not None or corpus_file is not None:
-            self._train(sentences, corpus_file, self._schedule, self.epochs, None, checkpoints, build=True)
+            merge_vocab: Merge | None = "new" if self.vocabulary is None else None
+            self.train(sentences, corpus_file, merge_vocab=merge_vocab, checkpoints=checkpoints)
 
     def __repr__(self) -> str:
         words = 0 if self.vocabulary is None else len(self.vocabulary)
@@ -257,19 +264,6 @@ class Word2Vec:
         it is; mumon counts for itself. `checkpoints` are as in the class.
         """
         schedule, epochs = self._plan(epochs, total_epochs, start_alpha, end_alpha)
-        return self._train(sentences, corpus_file, schedule, epochs, merge_vocab, checkpoints)
-
-    def _train(
-        self,
-        sentences: Sentences | None,
-        corpus_file: Files | None,
-        schedule: Schedule,
-        epochs: int,
-        merge_vocab: Merge | None,
-        checkpoints: Checkpoints | str | os.PathLike[str] | None,
-        build: bool = False,
-    ) -> list[Epoch]:
-        """Train from the beginning or from a checkpoint; `build` chooses a vocabulary if there is none."""
         kept = checkpoints if checkpoints is None or isinstance(checkpoints, Checkpoints) else Checkpoints(checkpoints)
         plan = self._run_plan(schedule, epochs, merge_vocab)
         with chosen_progress(self._progress) as progress, kept.run(progress) if kept else nullcontext() as found:
@@ -278,8 +272,8 @@ class Word2Vec:
             corpus = self._read(sentences, corpus_file, progress)
             position = Position()
             if found is not None:
-                schedule, position = self._restore(*found, corpus, given=build, progress=progress)
-            elif merge_vocab is not None or (build and self.vocabulary is None):
+                schedule, position = self._restore(*found, corpus, progress)
+            elif merge_vocab is not None:
                 self.build_vocab(corpus, merge_vocab=merge_vocab)
             vocabulary = self._counted(corpus)
             self._schedule = self._with_rate(schedule, corpus.tokens, progress)
@@ -289,7 +283,7 @@ class Word2Vec:
             try:
                 added = trainer.run(epochs, self._schedule, len(self.history), position, keeper)
             except TrainingError as error:
-                raise TrainingError(f"{error}{_last_good(kept)}") from None
+                raise TrainingError(f"{error}{'' if keeper is None else keeper.last_good()}") from None
             finally:
                 if keeper is not None:
                     keeper.finish()
@@ -306,7 +300,7 @@ class Word2Vec:
         for name in ("schedule", "row_exponent", "workers"):  # how many threads there are decides only the speed
             del plan[name]
         rates = {"alpha": schedule.alpha, "min_alpha": schedule.min_alpha, "total_epochs": schedule.total}
-        before = {"epochs_before": len(self.history), "schedule_done": schedule.done, "merge_vocab": merge_vocab}
+        before = {"epochs_before": len(self.history), "schedule_done": schedule.done, "vocab": merge_vocab or "given"}
         return {**plan, "vector_size": self.vector_size, "epochs": epochs, **rates, **before}
 
     def _keeper(
@@ -326,25 +320,19 @@ class Word2Vec:
         return CheckpointKeeper(checkpoints, subject, progress, position.tokens)
 
     def _restore(
-        self, loaded: LoadedModel, state: State, corpus: EncodedCorpus, given: bool, progress: Progress
+        self, loaded: LoadedModel, state: State, corpus: EncodedCorpus, progress: Progress
     ) -> tuple[Schedule, Position]:
         """Take over words, matrices and history from a checkpoint; gives its schedule and where in it to go on."""
-        if given and self.vocabulary is not None:
-            refuse_changed_vocabulary(loaded.words, self.vocabulary.words)
+        if state.plan["vocab"] == "given":
+            refuse_changed_vocabulary(loaded.words, self._require_vocabulary().words)
         refuse_changed_corpus(state, corpus, len(block_bounds(corpus.offsets)) - 1)
-        epochs = [Epoch.from_json(epoch) for epoch in loaded.history]
-        position = Position(epochs[state.first_epoch :], Tally.from_json(state.tally))
-        self.history = epochs[: state.first_epoch]
+        self.history, schedule, position = standing(loaded, state)
         self.corpus_count, self.corpus_total_words = corpus.sentences, corpus.tokens
-        self._adopt(
-            loaded.words, loaded.counts, self.unk if self.unk in loaded.words else None, loaded.vectors, loaded.output
-        )
-        share = position.tokens / (corpus.tokens * int(state.plan["epochs"]))
-        progress.note(f"going on at {100 * share:.1f} % of the run, in epoch {len(position.history) + 1}")
-        try:
-            return Schedule(**state.schedule), position
-        except TypeError as error:
-            raise FormatError(f"the schedule of the checkpoint is damaged ({error}); use --restart") from None
+        unk = self.unk if self.unk in loaded.words else None
+        self._adopt(loaded.words, loaded.counts, unk, loaded.vectors, loaded.output)
+        share = 100 * position.tokens / (corpus.tokens * int(state.plan["epochs"]))
+        progress.note(f"going on at {share:.1f} % of the run, in epoch {len(position.history) + 1}")
+        return schedule, position
 
     def _plan(
         self, epochs: int | None, total_epochs: int | None, start_alpha: float | None, end_alpha: float | None
@@ -510,12 +498,6 @@ class Word2Vec:
                 "the model has no vocabulary yet; give the constructor a corpus or call build_vocab first"
             )
         return self.vocabulary
-
-
-def _last_good(checkpoints: Checkpoints | None) -> str:
-    """What to say of the checkpoint before a run went wrong."""
-    found = [] if checkpoints is None else checkpoints.found()
-    return f"; {found[0]} is the last good state, which --from goes on from at another rate" if found else ""
 
 
 def _as_files(given: Any, certain: bool) -> list[str | os.PathLike[str]] | None:

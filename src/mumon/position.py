@@ -96,7 +96,7 @@ class Tally:
         """The reverse of `to_json`."""
         try:
             counts = {name: record[name] for name in ("blocks", "tokens", "trained", "counted")}
-            if not all(type(value) is int and value >= 0 for value in counts.values()):
+            if not all(type(value) is int and 0 <= value < 1 << 63 for value in counts.values()):
                 raise ValueError(f"counts {counts}")
             return cls(**counts, loss=float(record["loss"]), seconds=float(record["seconds"]))
         except (KeyError, TypeError, ValueError, OverflowError) as error:

@@ -9,11 +9,11 @@ from typing import Any
 from mumon.checkpoints import Subject
 from mumon.corpus import EncodedCorpus
 from mumon.corpus.digest import corpus_digest
-from mumon.errors import OptionError
+from mumon.errors import FormatError, OptionError
 from mumon.formats.checkpoint import State, vocabulary_digest
-from mumon.formats.directory import Description
+from mumon.formats.directory import Description, LoadedModel
 from mumon.matrices import Matrix
-from mumon.position import Epoch, Position
+from mumon.position import Epoch, Position, Tally
 from mumon.settings import Schedule
 from mumon.vocab import Vocabulary
 
@@ -55,6 +55,22 @@ def refuse_changed_corpus(state: State, corpus: EncodedCorpus, blocks: int) -> N
             f"this mumon cuts the corpus into {blocks:,} blocks where the unfinished run had {state.blocks:,}; go on "
             f"with the version that began it, {ANEW}"
         )
+
+
+def standing(loaded: LoadedModel, state: State) -> tuple[list[Epoch], Schedule, Position]:
+    """The history before the run of a checkpoint, the schedule of the run, and how far it had come."""
+    epochs = [Epoch.from_json(epoch) for epoch in loaded.history]
+    position = Position(epochs[state.first_epoch :], Tally.from_json(state.tally))
+    try:
+        schedule = Schedule(**state.schedule)
+    except TypeError as error:
+        raise FormatError(f"the schedule of the checkpoint is damaged ({error}); use an earlier one, {ANEW}") from None
+    if position.tally.blocks > state.blocks or len(position.history) > state.plan["epochs"]:
+        raise FormatError(
+            f"the checkpoint has {len(position.history)} epochs and {position.tally.blocks} of {state.blocks} "
+            f"blocks behind it, which is more than there are; use an earlier one, {ANEW}"
+        )
+    return epochs[: state.first_epoch], schedule, position
 
 
 def subject_of(

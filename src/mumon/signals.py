@@ -35,11 +35,17 @@ class Held:
         raise Interrupted(self.signum, checkpoint, about)
 
 
-def interrupt_on_signals() -> None:
+@contextmanager
+def interrupting_signals() -> Iterator[None]:
     """Raise `Interrupted` in the main thread at a signal: for a program of our own, not for a library."""
-    for signum in SIGNALS:
-        if signal.getsignal(signum) is not signal.SIG_IGN:  # as nohup sets it
+    before = {signum: signal.getsignal(signum) for signum in SIGNALS}
+    for signum, handler in before.items():
+        if handler is not signal.SIG_IGN:  # as nohup sets it
             signal.signal(signum, _interrupt)
+    try:
+        yield
+    finally:
+        _put_back(before)
 
 
 def _interrupt(signum: int, frame: FrameType | None) -> None:

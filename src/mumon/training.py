@@ -29,6 +29,7 @@ from mumon.signals import Held, held_signals
 BLOCK_TOKENS, MIN_BLOCK_TOKENS, BLOCKS_PER_EPOCH = 16_384, 1_024, 256
 
 
+POLL_SECONDS = 0.1  # between looks at the clock, the signals and the tally
 RUNAWAY_LOSS = 1e5  # per token; guessing costs (negative + 1) · ln 2 per pair, well below a thousand
 
 
@@ -116,13 +117,18 @@ class Trainer:
 
     def _explain_nothing(self) -> None:
         """Nothing was trained: an error if the text is to blame, a note if it was subsampling, on a very small one."""
-        known = np.cumsum(np.concatenate([[0], self.lookup[self.corpus.ids] >= 0]))
-        if not np.any(np.diff(known[self.corpus.offsets]) > 1):
+        if not any(map(self._has_pair, range(len(self.bounds) - 1))):
             raise CorpusError(
                 f"none of the {self.corpus.tokens:,} tokens could be trained: no sentence has two words of the "
                 "vocabulary; check the text, or lower min_count"
             )
         self.progress.note(f"subsampling left none of the {self.corpus.tokens:,} tokens to train; set sample to 0")
+
+    def _has_pair(self, block: int) -> bool:
+        """Whether a sentence of the block has two words of the vocabulary."""
+        starts = self.corpus.offsets[self.bounds[block] : self.bounds[block + 1] + 1]
+        known = self.lookup[self.corpus.read(int(starts[0]), int(starts[-1]))] >= 0
+        return bool(np.any(np.diff(np.cumsum(np.append(0, known))[starts - starts[0]]) > 1))
 
     def _epoch(self, epoch: int, schedule: Schedule, at: Position, keeper: Keeper | None, held: Held) -> None:
         """Train what is left of an epoch, in stretches between which the state is kept."""
@@ -172,7 +178,7 @@ class Trainer:
         try:
             for thread in threads:
                 while thread.is_alive():
-                    thread.join(0.1)
+                    thread.join(POLL_SECONDS)
                     at.tally.seconds = before + time.perf_counter() - started
                     self._report(at, schedule)
                     if pause():
@@ -184,6 +190,7 @@ class Trainer:
             at.tally.seconds = before + time.perf_counter() - started
         if failures:
             raise failures[0]
+        self._report(at, schedule)
 
     def _report(self, at: Position, schedule: Schedule) -> None:
         tally = at.tally

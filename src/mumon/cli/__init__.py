@@ -14,7 +14,7 @@ import typer
 from mumon import __version__
 from mumon.cli import analogy, bench, convert, data, demo, evaluate, info, similar, sweep, train, vocab
 from mumon.errors import MumonError
-from mumon.signals import Interrupted, interrupt_on_signals
+from mumon.signals import Interrupted, interrupting_signals
 
 app = typer.Typer(
     name="mumon",
@@ -96,5 +96,5 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show a letter should show something
             stream.reconfigure(errors="replace")
-    interrupt_on_signals()
-    app()
+    with interrupting_signals():
+        app()

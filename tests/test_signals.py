@@ -1,0 +1,123 @@
+"""Signals to the real program: it ends its block, keeps its state and says how to go on; killed, it loses nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from samples import files_of, left_over
+
+from mumon import Word2Vec
+from mumon.checkpoints import Checkpoints
+from mumon.formats.checkpoint import read_checkpoint
+
+OPTIONS = ["--dim", "24", "--min-count", "1", "--sample", "0", "--threads", "1", "--log-json"]
+NAMES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
+
+
+@pytest.fixture
+def corpus(tmp_path, planted):
+    path = tmp_path / "corpus.txt"
+    path.write_text("\n".join(map(" ".join, planted)))
+    return path
+
+
+def start(corpus, *options):
+    command = [sys.executable, "-m", "mumon", "train", str(corpus), "-o", str(corpus.parent / "m"), *OPTIONS, *options]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for(process, event):
+    for line in process.stdout:
+        if json.loads(line)["event"] == event and "training" in line:
+            return
+    pytest.fail(process.stderr.read())
+
+
+@pytest.mark.parametrize("signum", NAMES)
+def test_a_signal_ends_in_a_checkpoint_a_sentence_and_its_exit_code(corpus, signum):
+    process = start(corpus, "--epochs", "99999")
+    wait_for(process, "progress")
+    process.send_signal(signum)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == NAMES[signum]
+    assert err.startswith("mumon: stopped at ") and err.endswith("; go on with the same command and --resume\n")
+    assert left_over(corpus.parent) == ["corpus.txt", "m.checkpoints"]
+    assert len(read_checkpoint(Checkpoints(f"{corpus.parent}/m.checkpoints").found()[0])[0].words) == 104
+
+
+def test_a_second_signal_ends_a_program_that_is_busy_with_the_first(tmp_path):
+    code = """
+import signal, sys, time
+from mumon.signals import interrupting_signals, held_signals
+with interrupting_signals(), held_signals() as held:
+    print("ready", flush=True)
+    while held.signum is None:
+        time.sleep(0.01)
+    print("held", flush=True)
+    time.sleep(60)
+"""
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for word in ("ready", "held"):
+        assert process.stdout.readline() == f"{word}\n"
+        process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=10)
+    assert process.returncode == -signal.SIGTERM and not err
+
+
+def test_sigterm_in_a_script_of_the_users_leaves_a_checkpoint_and_the_ordinary_death(corpus):
+    code = """
+import sys
+from mumon import Word2Vec
+from mumon.progress import JsonProgress
+Word2Vec(sys.argv[1], min_count=1, epochs=99999, checkpoints=sys.argv[2], progress=JsonProgress(sys.stdout))
+"""
+    command = [sys.executable, "-c", code, str(corpus), str(corpus.parent / "kept")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    wait_for(process, "progress")
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == -signal.SIGTERM and not err
+    assert len(Checkpoints(corpus.parent / "kept").found()) == 1
+
+
+def test_before_training_a_signal_leaves_nothing(corpus):
+    fifo = corpus.parent / "endless"
+    os.mkfifo(fifo)
+    process = start(fifo)
+    with fifo.open("wb"):
+        time.sleep(0.5)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (143, "mumon: stopped; nothing was saved\n")
+    assert left_over(corpus.parent) == ["corpus.txt", "endless"]
+
+
+def test_killed_again_and_again_it_ends_in_the_same_bytes(corpus):
+    """Kills fall anywhere, also into the writing of checkpoints, which goes on nearly all the time here."""
+    random, folder = np.random.default_rng(7), corpus.parent / "m.checkpoints"
+    epochs, places = "400", set()
+    for _ in range(5):
+        process = start(corpus, "--epochs", epochs, "--checkpoint-every", "0.05s", "--resume")
+        wait_for(process, "start")
+        time.sleep(random.uniform(0, 1.0))
+        process.kill()
+        process.communicate()
+        for path in Checkpoints(folder).found():
+            read_checkpoint(path)
+            places.add(path.name)
+    assert len(places) > 2
+    process = start(corpus, "--epochs", epochs, "--resume")
+    process.communicate()
+    assert process.returncode == 0 and left_over(corpus.parent) == ["corpus.txt", "m"]
+    options = {"vector_size": 24, "min_count": 1, "sample": 0, "workers": 1, "epochs": int(epochs)}
+    Word2Vec(corpus_file=[corpus], **options).save(corpus.parent / "whole")
+    whole, resumed = files_of(corpus.parent / "whole"), files_of(corpus.parent / "m")
+    del whole["history.json"], resumed["history.json"]
+    assert whole == resumed
