@@ -1,0 +1,199 @@
+"""Kill training again and again, at random and while it saves, and keep a ledger of what survived.
+
+    python soak/run.py corpus.txt --minutes 30 --ledger soak/ledger.json
+
+Every round trains one configuration to its end through a series of kills (and now and then a polite signal), each
+followed by `--resume`. After every kill all checkpoints must read, none that was whole may be missing, and the model of
+the round before must stand untouched. At the end of a round with one thread the model must have the bytes of a run that
+nobody disturbed; with two threads its loss must be near that run's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from mumon import __version__
+from mumon.atomic import atomic_file
+from mumon.checkpoints import KEPT, Checkpoints
+from mumon.errors import MumonError
+from mumon.formats.checkpoint import read_checkpoint
+from mumon.formats.directory import load_model
+from mumon.paths import cache_directory
+
+CONFIGURATIONS = {
+    "cbow": [],
+    "cbow exact": ["--exact", "--epochs", "3"],
+    "cbow shuffled": ["--shuffle"],
+    "skip-gram": ["--objective", "sg", "--epochs", "3"],
+    "cbow, 2 threads": ["--threads", "2"],
+}
+# Where the blow falls: anywhere, while a checkpoint or the model is being written, or while text is being read.
+STAGES = {"anywhere": 4, "writing a checkpoint": 6, "saving the model": 2, "reading the text": 1}
+SIGNALS = {signal.SIGKILL: 9, signal.SIGINT: 1, signal.SIGTERM: 1}
+LOSS_TOLERANCE = 0.02  # with two threads; seeds differ by less than a hundredth
+
+
+class Soak:
+    """One soak: its folder, its random numbers, and the ledger."""
+
+    def __init__(self, corpus: str, folder: Path, options: list[str], seed: int) -> None:
+        self.corpus, self.folder, self.options = str(Path(corpus).resolve()), folder, options
+        self.output, self.checkpoints = folder / "m.mumon", Checkpoints(folder / "m.mumon.checkpoints")
+        self.random, self.ledger, self.problems = random.Random(seed), Counter(), []
+        self.environment = {
+            **os.environ,
+            "MUMON_CACHE": str(folder / "cache"),  # which kills during reading may disturb
+            "NUMBA_CACHE_DIR": str(cache_directory()),
+        }
+
+    def start(self, output: Path, *more: str) -> subprocess.Popen:
+        command = [sys.executable, "-m", "mumon", "train", self.corpus, "-o", str(output), *self.options, *more]
+        return subprocess.Popen(command, env=self.environment, stderr=subprocess.PIPE, text=True, cwd=self.folder)
+
+    def reference(self, configuration: str) -> tuple[str, float]:
+        """The bytes and the loss that an undisturbed run ends in."""
+        output = self.folder / f"{configuration.replace(' ', '-')}.mumon"
+        if not output.exists():
+            process = self.start(output, *CONFIGURATIONS[configuration], "--checkpoint-every", "never", "--quiet")
+            _, error = process.communicate()
+            if process.returncode:
+                sys.exit(f"the undisturbed run failed: {error}")
+        return digest(output), load_model(output).history[-1]["loss"]
+
+    def round(self, configuration: str, until: float) -> None:
+        """One run from beginning to end, through as many blows as it takes; or to the end of time."""
+        expected, loss = self.reference(configuration)
+        exact = "2 threads" not in configuration
+        before = digest(self.output)
+        while time.monotonic() < until:
+            every = self.random.choice(["0.05s", "0.2s", "200k"])
+            options = [*CONFIGURATIONS[configuration], "--checkpoint-every", every, *self.resume()]
+            process = self.start(self.output, *options)
+            stage = self.random.choices(list(STAGES), list(STAGES.values()))[0]
+            survived = self.wait(process, stage)
+            seen = set(self.checkpoints.found())
+            if survived:
+                self.strike(process, stage)
+            _, error = process.communicate()
+            self.check(process.returncode, error, seen, {before, expected} if exact else None)
+            if process.returncode == 0:
+                break
+        else:
+            return
+        self.ledger["runs finished"] += 1
+        ended = load_model(self.output).history[-1]["loss"]
+        if exact:
+            self.expect(digest(self.output) == expected, f"{configuration}: other bytes than undisturbed")
+            self.ledger["runs with the bytes of an undisturbed one"] += digest(self.output) == expected
+        else:
+            self.expect(abs(ended / loss - 1) < LOSS_TOLERANCE, f"{configuration}: loss {ended}, expected {loss}")
+        left = [path.name for path in self.folder.iterdir() if path.name.startswith((".m.mumon", "m.mumon."))]
+        self.expect(not left, f"left behind: {left}")
+
+    def resume(self) -> list[str]:
+        """--resume, if there is anything to resume; else the model of the round before would be called finished."""
+        return ["--resume"] if self.checkpoints.found() else []
+
+    def wait(self, process: subprocess.Popen, stage: str) -> bool:
+        """Wait for the moment to strike; False if the run ended before."""
+        if stage == "reading the text":
+            shutil.rmtree(self.folder / "cache" / "corpora", ignore_errors=True)
+        pattern = {"writing a checkpoint": ".epoch-*.tmp", "saving the model": ".m.mumon.*.tmp"}.get(stage)
+        where = self.checkpoints.folder if stage == "writing a checkpoint" else self.folder
+        deadline = time.monotonic() + (self.random.uniform(0.5, 4) if pattern is None else 60)
+        skip = self.random.randrange(4) if stage == "writing a checkpoint" else 0
+        there = False
+        while process.poll() is None and time.monotonic() < deadline:
+            if pattern is not None:
+                was, there = there, any(where.glob(pattern))
+                if there and not was:
+                    if not skip:
+                        time.sleep(self.random.choice([0, 0.001, 0.01, 0.05]))
+                        break
+                    skip -= 1
+            time.sleep(0.0005)
+        return process.poll() is None
+
+    def strike(self, process: subprocess.Popen, stage: str) -> None:
+        signum = self.random.choices(list(SIGNALS), list(SIGNALS.values()))[0]
+        process.send_signal(signum)
+        self.ledger[signum.name] += 1
+        if signum is signal.SIGKILL:
+            self.ledger[f"SIGKILL {stage}"] += 1
+
+    def check(self, code: int, error: str, seen: set[Path], models: set[str] | None) -> None:
+        """After a blow: nothing whole is lost, nothing half is there."""
+        self.ledger[f"exit {code}"] += 1
+        self.expect(code in (0, -9, 130, 143, -2, -15), f"exit {code}: {error}")
+        self.expect("Traceback" not in error, error)
+        found = self.checkpoints.found()
+        for path in found:
+            try:
+                read_checkpoint(path)
+                self.ledger["checkpoints read"] += 1
+            except MumonError as problem:
+                self.ledger["corrupt checkpoints"] += 1
+                self.problems.append(str(problem))
+        if code:
+            lost = [path for path in seen if path not in found and len(found) < KEPT]
+            self.ledger["lost checkpoints"] += len(lost)
+            self.expect(not lost, f"lost {lost}")
+            if models is not None:
+                self.expect(digest(self.output) in models, "the earlier model was touched")
+
+    def expect(self, fine: bool, problem: str) -> None:
+        if not fine:
+            self.problems.append(problem)
+            print(problem, file=sys.stderr)
+
+
+def digest(model: Path) -> str:
+    """The bytes of a model but for its history, which has clock times; "" where there is none."""
+    if not model.exists():
+        return ""
+    load_model(model)
+    files = sorted(path for path in model.iterdir() if path.name != "history.json")
+    return hashlib.sha256(b"".join(hashlib.sha256(path.read_bytes()).digest() for path in files)).hexdigest()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus")
+    parser.add_argument("--minutes", type=float, default=30)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--ledger", type=Path, default=Path("soak-ledger.json"))
+    parser.add_argument("--options", default="--dim 100 --epochs 8 --threads 1 --seed 3", help="of mumon train")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="mumon-soak-") as folder:
+        soak = Soak(arguments.corpus, Path(folder), arguments.options.split(), arguments.seed)
+        started = time.monotonic()
+        until = started + 60 * arguments.minutes
+        while time.monotonic() < until:
+            soak.round(soak.random.choice(list(CONFIGURATIONS)), until)
+            seconds = time.monotonic() - started
+            blows = sum(soak.ledger[signum.name] for signum in SIGNALS)
+            about = {"mumon_version": __version__, "options": arguments.options, "seed": arguments.seed}
+            record = {**about, "minutes": round(seconds / 60, 1), **dict(sorted(soak.ledger.items()))}
+            record |= {"lost checkpoints": soak.ledger["lost checkpoints"], "problems": soak.problems}
+            record["corrupt checkpoints"] = soak.ledger["corrupt checkpoints"]
+            with atomic_file(arguments.ledger) as file:
+                file.write(json.dumps(record, indent=2, ensure_ascii=False).encode() + b"\n")
+            finished = soak.ledger["runs finished"]
+            print(f"{seconds / 60:.1f} min: {blows} blows, {finished} runs finished, {len(soak.problems)} problems")
+    sys.exit(bool(soak.problems))
+
+
+if __name__ == "__main__":
+    main()
