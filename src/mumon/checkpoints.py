@@ -207,7 +207,7 @@ class CheckpointKeeper:
         self._begin(at)
         self._wait(at.tokens, time.monotonic() - started)
 
-    def stopped(self, at: Position) -> tuple[Path | None, str]:
+    def stopped(self, at: Position) -> tuple[str, Path | None]:
         """Write a checkpoint and see it safe on the disk."""
         path = self._begin(at)
         self.finish()
@@ -215,8 +215,8 @@ class CheckpointKeeper:
         if path is None or not path.exists():
             kept = self._checkpoints.found()
             before = f"; the one before is {kept[0]}" if kept else ""
-            return None, f"stopped {share} and could not write a checkpoint ({_reason(self._failure)}){before}"
-        return path, f"stopped {share}; go on with the same command and --resume"
+            return f"stopped {share} and could not write a checkpoint ({_reason(self._failure)}){before}", None
+        return f"stopped {share}; go on with the same command and --resume", path
 
     def last_good(self) -> str:
         """What to say of the checkpoint before a run went wrong."""

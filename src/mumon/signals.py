@@ -14,11 +14,16 @@ SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if 
 
 
 class Interrupted(KeyboardInterrupt):
-    """A signal asked to stop; `checkpoint` is where the work so far is kept, if it is."""
+    """A signal asked to stop; it says what became of the work, and `checkpoint` where it is kept, if it is."""
 
-    def __init__(self, signum: int, checkpoint: Path | None = None, about: str = "stopped") -> None:
+    def __init__(self, signum: int, about: str = "stopped; nothing was saved", checkpoint: Path | None = None) -> None:
         super().__init__(about)
         self.signum, self.checkpoint = signum, checkpoint
+
+
+def interrupted(error: KeyboardInterrupt, about: str) -> Interrupted:
+    """The same interruption, by Ctrl-C or another signal, with something better to say."""
+    return Interrupted(getattr(error, "signum", signal.SIGINT), about)
 
 
 class Held:
@@ -27,12 +32,12 @@ class Held:
     signum: int | None = None
     handler: Any = None
 
-    def obey(self, checkpoint: Path | None, about: str) -> None:
+    def obey(self, about: str, checkpoint: Path | None) -> None:
         """Stop as the signal asks: by an exception, or, where nobody handles it, by its ordinary death."""
         assert self.signum is not None
         if self.handler is signal.SIG_DFL:
             signal.raise_signal(self.signum)
-        raise Interrupted(self.signum, checkpoint, about)
+        raise Interrupted(self.signum, about, checkpoint)
 
 
 @contextmanager

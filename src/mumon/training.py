@@ -42,8 +42,8 @@ class Keeper(Protocol):
     def keep(self, at: Position) -> None:
         """Keep the state; training waits."""
 
-    def stopped(self, at: Position) -> tuple[Path | None, str]:
-        """Keep the state for good because the run ends here: where it is (None if that failed), and a sentence."""
+    def stopped(self, at: Position) -> tuple[str, Path | None]:
+        """Keep the state for good because the run ends here: a sentence, and where it is (None if that failed)."""
 
 
 class Trainer:
@@ -89,7 +89,7 @@ class Trainer:
         with held_signals() if keeper is not None else nullcontext(Held()) as held:
             for past in range(len(at.history), epochs):
                 self._epoch(first_epoch + past, replace(schedule, done=schedule.done + past), at, keeper, held)
-            if held.signum is not None:
+            if keeper is not None and held.signum is not None:
                 self._stop(at, keeper, held)
         if not any(epoch.trained_tokens for epoch in at.history):
             self._explain_nothing()
@@ -110,10 +110,10 @@ class Trainer:
                 if not np.isfinite(matrix[first : first + (1 << 16)]).all():
                     raise TrainingError(_divergence("weights", epoch, alpha))
 
-    def _stop(self, at: Position, keeper: Keeper | None, held: Held) -> None:
+    def _stop(self, at: Position, keeper: Keeper, held: Held) -> None:
         """A signal came: keep what there is and obey it."""
         self.progress.close()  # a second signal should find the terminal as it was
-        held.obey(*((None, "stopped") if keeper is None else keeper.stopped(at)))
+        held.obey(*keeper.stopped(at))
 
     def _explain_nothing(self) -> None:
         """Nothing was trained: an error if the text is to blame, a note if it was subsampling, on a very small one."""
@@ -142,12 +142,9 @@ class Trainer:
 
         while at.tally.blocks < blocks:
             self._stretch(epoch, schedule, order, at, pause)
-            if held.signum is not None:
+            if keeper is not None and pause():
                 self._check_finite(epoch + 1, schedule.rate(0))
-                self._stop(at, keeper, held)
-            if keeper is not None and keeper.due(at.tokens):
-                self._check_finite(epoch + 1, schedule.rate(0))
-                keeper.keep(at)
+                keeper.keep(at) if held.signum is None else self._stop(at, keeper, held)
         at.end_epoch(epoch + 1, schedule.rate(1.0))
 
     def _stretch(

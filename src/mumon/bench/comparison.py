@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from signal import SIGINT
 from typing import TYPE_CHECKING
 
 from mumon.bench.quality import MEAN, load_or_explain, score
@@ -16,6 +17,7 @@ from mumon.bench.systems import Chosen, System, choose
 from mumon.bench.work import BenchCorpus, Work, prepare_corpus
 from mumon.errors import OptionError
 from mumon.progress import Progress
+from mumon.signals import Interrupted
 
 if TYPE_CHECKING:
     from mumon.evaluation import Task
@@ -34,11 +36,11 @@ class Options:
     quality: bool = True
 
 
-class Stopped(KeyboardInterrupt):
-    """Ctrl-C, when some `runs` were finished and are kept."""
+class Stopped(Interrupted):
+    """Ctrl-C or another signal, when some `runs` were finished and are kept."""
 
-    def __init__(self, runs: int) -> None:
-        super().__init__(runs)
+    def __init__(self, runs: int, signum: int) -> None:
+        super().__init__(signum, f"stopped after {runs} runs")
         self.runs = runs
 
 
@@ -80,11 +82,11 @@ def compare(
         try:
             for round_ends in _rounds(results, Runner(here, text, work), tasks, progress):
                 write_report(results, folder, plots=round_ends)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as error:
             if not results.runs:
                 raise
             write_report(results, folder)
-            raise Stopped(len(results.runs)) from None
+            raise Stopped(len(results.runs), getattr(error, "signum", SIGINT)) from None
         return results
     finally:
         progress.close()

@@ -44,10 +44,7 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
         except MemoryError as error:
             raise _complaint(f"there is not enough memory ({error}); ask for fewer words or dimensions", 1) from None
         except Interrupted as stopped:
-            about = str(stopped) if stopped.checkpoint is not None else f"{stopped}; nothing was saved"
-            raise _complaint(about, 128 + stopped.signum) from None
-        except KeyboardInterrupt:
-            raise _complaint("stopped; nothing was saved", 130) from None
+            raise _complaint(str(stopped), 128 + stopped.signum) from None
 
     return run
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as json_
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -116,13 +115,13 @@ def _thread_counts(given: str | None, scaling: bool) -> list[int] | None:
 def _compare(arguments: dict[str, Any], progress: Progress) -> Results:
     """The comparison; Ctrl-C ends in a sentence of its own, for what is done is kept."""
     from mumon.bench.comparison import Stopped, compare
+    from mumon.signals import interrupted
 
     try:
         return compare(**arguments, progress=progress)
     except Stopped as stopped:
         runs = "1 run is" if stopped.runs == 1 else f"{stopped.runs} runs are"
-        print(f"mumon: stopped; {runs} kept in {arguments['folder']}", file=sys.stderr)
-        raise typer.Exit(130) from None
+        raise interrupted(stopped, f"stopped; {runs} kept in {arguments['folder']}") from None
 
 
 def _measure_samplers(draws: int, vocab: str, folder: Path, progress: Progress, json: bool, quiet: bool) -> None:

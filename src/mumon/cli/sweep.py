@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as json_
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -154,14 +153,14 @@ def _space(lists: dict[str, str | None], at_random: bool) -> dict[str, Any]:
 
 def _run(corpus: list[str], space: dict[str, Any], arguments: dict[str, Any], progress: Progress) -> SweepResult:
     """The sweep; Ctrl-C ends in a sentence of its own, for here something was saved."""
+    from mumon.signals import interrupted
     from mumon.sweep import sweep as run
     from mumon.sweep.runs import finished
 
     try:
         return run(corpus, space, **arguments)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         progress.close()
         done = finished(arguments["folder"])
         kept = f"{done} finished run{'s' * (done != 1)} {'are' if done != 1 else 'is'} kept"
-        print(f"mumon: stopped; {kept}, and the same command goes on", file=sys.stderr)
-        raise typer.Exit(130) from None
+        raise interrupted(error, f"stopped; {kept}, and the same command goes on") from None
