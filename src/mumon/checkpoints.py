@@ -147,18 +147,19 @@ class Checkpoints:
 
     def _newest(self, found: list[Path], progress: Progress) -> tuple[LoadedModel, State]:
         """The newest whole checkpoint; damaged ones are put aside, so that they do not count among the last two."""
-        reasons = []
+        damaged: dict[Path, str] = {}
         for path in found:
             try:
                 state = read_checkpoint(path)
             except FormatError as error:
-                reasons.append(str(error))
-                path.rename(path.with_name(f"damaged-{time.time_ns()}-{path.name}"))
+                damaged[path] = str(error)
                 continue
-            for reason in reasons:
+            for other, reason in damaged.items():
                 progress.note(f"{reason}; going on from the checkpoint before it, {path.name}")
+                other.rename(other.with_name(f"damaged-{time.time_ns()}-{other.name}"))
             return state
-        raise FormatError(f"none of {len(found)} checkpoints in {self.folder} is whole ({reasons[0]}); use --restart")
+        reason = damaged[found[0]]
+        raise FormatError(f"none of {len(found)} checkpoints in {self.folder} can be used ({reason}); use --restart")
 
     def _remove(self, paths: list[Path]) -> None:
         for path in paths:
