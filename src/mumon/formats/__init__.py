@@ -151,11 +151,15 @@ def detect(path: str | os.PathLike[str]) -> Format:
             return FORMATS["glove"]
         dim = min(max(int(header[2]), 0), 1 << 20)
         sample = stream.read(SNIFF_BYTES + 32 * dim)
+    if suffix == ".bin" and _may_be_binary(sample, dim):  # four bytes of a float may well be "0.25"
+        return FORMATS["word2vec-bin"]
     return FORMATS["word2vec-text" if _looks_like_text(sample, dim, suffix) else "word2vec-bin"]
 
 
 def _looks_like_text(sample: bytes, dim: int, suffix: str) -> bool:
     row, ended, _ = sample.partition(b"\n")
+    if not ended and len(sample) >= SNIFF_BYTES and suffix in FORMATS["word2vec-text"].extensions:
+        return True  # a very long first word: so many bytes of floats would hold a newline
     fields = row.rstrip(b" \r").rsplit(b" ", dim)[1:]
     if not ended:
         fields = fields[:-1]  # the sample may have ended inside a number
@@ -167,6 +171,18 @@ def _looks_like_text(sample: bytes, dim: int, suffix: str) -> bool:
         pass
     # a damaged text row should be reported as such, and float32 bytes hardly ever avoid every control character
     return suffix != ".bin" and not re.search(rb"[\x00-\x08\x0e-\x1f]", sample)
+
+
+def _may_be_binary(sample: bytes, dim: int) -> bool:
+    """Whether rows of 4 D bytes fit the sample: text would have its line breaks inside what is then a word."""
+    start = 0
+    while (space := sample.find(b" ", start)) >= 0:
+        if b"\n" in sample[start:space].removeprefix(b"\n"):
+            return False
+        start = space + 1 + 4 * dim
+    if start > len(sample):  # a row goes on where the sample ends: all is well unless the file ends there, too
+        return len(sample) >= SNIFF_BYTES
+    return b"\n" not in sample[start:].removeprefix(b"\n")
 
 
 def _uncompressed_suffix(path: Path) -> str:
