@@ -99,9 +99,9 @@ def test_rows_too_long_to_vote_on_the_dimension_are_not_written_with_words_that_
         write_vectors(tmp_path / "v.glove", words, vectors)
 
 
-@pytest.mark.parametrize("numbers", ["0.5 12", "1 2", "1000 2.25"])
+@pytest.mark.parametrize("numbers", ["0.5 12", "1 2", "1000 2.25", "0.25 " * 300, "-0.125000 " * 1000, "1 " * 99_999])
 def test_text_that_is_called_binary_is_still_read_as_text(tmp_path, numbers):
-    (tmp_path / "v.bin").write_text(f"2 2\na {numbers}\nb {numbers}\n")
+    (tmp_path / "v.bin").write_text(f"2 {len(numbers.split())}\na {numbers}\nb {numbers}\n")
     assert read_vectors(tmp_path / "v.bin").vectors[1].tolist() == [float(number) for number in numbers.split()]
 
 

@@ -174,15 +174,16 @@ def _looks_like_text(sample: bytes, dim: int, suffix: str) -> bool:
 
 
 def _may_be_binary(sample: bytes, dim: int) -> bool:
-    """Whether rows of 4 D bytes fit the sample: text would have its line breaks inside what is then a word."""
+    """Whether the sample is rows of a word, a space, 4 D bytes and a newline: text breaks its lines elsewhere."""
     start = 0
     while (space := sample.find(b" ", start)) >= 0:
-        if b"\n" in sample[start:space].removeprefix(b"\n"):
+        end = space + 1 + 4 * dim
+        if b"\n" in sample[start:space] or sample[end : end + 1] not in (b"\n", b""):
             return False
-        start = space + 1 + 4 * dim
-    if start > len(sample):  # a row goes on where the sample ends: all is well unless the file ends there, too
-        return len(sample) >= SNIFF_BYTES
-    return b"\n" not in sample[start:].removeprefix(b"\n")
+        if end >= len(sample):
+            break
+        start = end + 1
+    return start == len(sample) or (start > 0 and len(sample) >= SNIFF_BYTES)  # of a longer file the last row is cut
 
 
 def _uncompressed_suffix(path: Path) -> str:
