@@ -6,10 +6,15 @@ import bz2
 import gzip
 import io
 import lzma
+import re
 import zlib
 from typing import IO
 
-MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
+# No text begins like these: the others are not UTF-8, and "BZh" alone, which a word may begin with, is not enough.
+MAGIC = re.compile(
+    rb"(?P<gz>\x1f\x8b)|(?P<bz2>BZh[1-9](?:1AY&SY|\x17rE8P\x90))|(?P<xz>\xfd7zXZ\0)|(?P<zst>\x28\xb5\x2f\xfd)"
+)
+MAGIC_BYTES = 10
 BUFFER_BYTES = 1 << 20
 
 # What reading raises when a compressed file is damaged or cut short; zstd's errors are plain OSErrors.
@@ -18,8 +23,8 @@ DAMAGE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile)
 
 def compression_of(raw: io.BufferedReader) -> str | None:
     """The name of the compression that the first bytes announce, if any; nothing is consumed."""
-    head = raw.peek(8)
-    return next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), None)
+    found = MAGIC.match(raw.peek(MAGIC_BYTES))
+    return None if found is None else found.lastgroup
 
 
 def decompressed(raw: io.BufferedReader) -> IO[bytes]:

@@ -93,6 +93,12 @@ def largest(scores: NDArray[Any], n: int) -> NDArray[np.int64]:
     n = min(n, scores.shape[1])
     if n < scores.shape[1]:
         top = np.sort(np.argpartition(scores, -n, axis=1)[:, scores.shape[1] - n :], axis=1)
+        # Of several that are as good as the last, that took any: the earlier ones belong here.
+        last = np.take_along_axis(scores, top, 1).min(axis=1, initial=np.inf)
+        for row in np.flatnonzero(np.count_nonzero(scores >= last[:, None], axis=1) > n):
+            better = np.flatnonzero(scores[row] > last[row])
+            level = np.flatnonzero(scores[row] == last[row])[: n - len(better)]
+            top[row] = np.sort(np.concatenate([better, level]))
     else:
         top = np.broadcast_to(np.arange(n), scores.shape)
     order = np.argsort(-np.take_along_axis(scores, top, 1), axis=1, kind="stable")

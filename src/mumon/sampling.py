@@ -55,7 +55,7 @@ def keep_chances(counts: npt.NDArray[np.int64], sample: float) -> npt.NDArray[np
     """
     if sample == 0:
         return np.full(len(counts), CERTAIN, np.uint64)
-    ratio = sample * counts.sum() / np.maximum(counts, 1)
+    ratio = sample * counts.sum(dtype=np.float64) / np.maximum(counts, 1)  # int64 would overflow before its counts do
     return np.asarray((np.minimum(np.sqrt(ratio) + ratio, 1.0) * CERTAIN).astype(np.uint64))
 
 
@@ -70,7 +70,7 @@ def row_rates(counts: npt.NDArray[np.int64], exponent: float) -> npt.NDArray[np.
     >>> row_rates(np.array([5, 5, 5]), 0.25).tolist()
     [1.0, 1.0, 1.0]
     """
-    shares = np.maximum(counts, 1) / max(counts.sum(), 1)
+    shares = np.maximum(counts, 1) / max(counts.sum(dtype=np.float64), 1.0)
     reference = max(TYPICAL_SHARE, float(shares.min(initial=1.0)))
     return np.asarray(np.minimum((shares / reference) ** -exponent, MOST_RATE), np.float32)
 

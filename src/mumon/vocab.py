@@ -18,6 +18,7 @@ Counts = npt.NDArray[np.int64]
 # gensim's trim rules answer 0 (as min_count says), 1 (drop) or 2 (keep).
 TrimRule = Callable[[str, int, int], int]
 RULE_DEFAULT, RULE_DISCARD, RULE_KEEP = 0, 1, 2
+MOST = (1 << 63) - 1  # the largest count that int64 holds
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +50,9 @@ class Vocabulary:
     @classmethod
     def from_counts(cls, counts: Mapping[str, int], unk: str | None = None) -> Vocabulary:
         """A vocabulary of just these words."""
+        word, most = max(counts.items(), key=lambda item: item[1], default=("", 0))
+        if most > MOST:
+            raise OptionError(f"the count of {word!r} comes to {most}, more than the {MOST} that can be held; lower it")
         ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0].encode("utf-8", "surrogatepass")))
         return cls([word for word, _ in ordered], np.array([count for _, count in ordered], np.int64), unk)
 
@@ -106,7 +110,7 @@ class Vocabulary:
             if not line:
                 continue
             word, _, count = line.rpartition(" " if " " in line else "\t")
-            if not count.isdecimal() or not word or int(count) >= 1 << 63:
+            if not count.isdecimal() or not word or len(count) > len(str(MOST)) or int(count) > MOST:
                 raise FormatError(f"{fspath(path)} line {number} is not a word and its count: {line[:60]!r}")
             if word in counts:
                 raise FormatError(f"{fspath(path)} line {number} repeats the word {word!r}; remove one of the two")
@@ -120,8 +124,13 @@ class Vocabulary:
         from mumon.atomic import atomic_file
 
         for word in self.words:
-            if "\n" in word or "\r" in word:
-                raise FormatError(f"the word {word!r} contains a line break, which `word count` lines cannot hold")
+            if not word or "\n" in word or "\r" in word:
+                what = "contains a line break" if word else "is empty"
+                raise FormatError(f"the word {word!r} {what}, which `word count` lines cannot hold; rename it")
+            try:
+                word.encode()
+            except UnicodeEncodeError:
+                raise FormatError(f"the word {word!r} cannot be written as UTF-8; rename it") from None
         with atomic_file(path) as file:
             for word, count in zip(self.words, self.counts, strict=True):
                 file.write(f"{word} {count}\n".encode())
@@ -135,14 +144,15 @@ class Vocabulary:
         counts = dict(zip(self.words, map(int, self.counts), strict=True))
         for word in (*words, *([] if unk is None else [unk])):
             counts.setdefault(word, 0)
-        return Vocabulary.from_counts(counts, unk or self.unk)
+        return Vocabulary.from_counts(counts, self.unk if unk is None else unk)
 
     def counted_on(self, corpus: EncodedCorpus, only: str | None = None) -> Vocabulary:
         """The same words, with their occurrences (or those of one word `only`) in a corpus added to their counts."""
-        rows, counts = self.lookup(corpus), self.counts.copy()
+        rows, found = self.lookup(corpus), np.zeros(len(self), np.int64)
         counted = rows >= 0 if only is None else rows == self.index[only]
-        np.add.at(counts, rows[counted], corpus.counts[counted])
-        return Vocabulary.from_counts(dict(zip(self.words, map(int, counts), strict=True)), self.unk)
+        np.add.at(found, rows[counted], corpus.counts[counted])
+        sums = map(int.__add__, self.counts.tolist(), found.tolist())  # Python's numbers: they cannot wrap around
+        return Vocabulary.from_counts(dict(zip(self.words, sums, strict=True)), self.unk)
 
     def rows_of(self, words: Iterable[str]) -> npt.NDArray[np.int64]:
         """The row of each word, -1 for words that have none."""

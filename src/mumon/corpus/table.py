@@ -17,6 +17,7 @@ from mumon.matrices import zeros_on_cache_lines
 Ids = npt.NDArray[np.int32]
 FIRST_PLACES = 1 << 16  # of a word table, which doubles when it is half full
 SLOT_BYTES = 32
+MOST_TYPES = 1 << 31  # distinct words that ids of 32 bits can tell apart
 NEWLINE, SPACE = 10, 32
 
 
@@ -42,6 +43,7 @@ class ByteTable:
             at, self.types, tokens, lines = encode_text(
                 data, at, self._slots, self._starts, self._arena, self.types, ids, ends, tokens, lines
             )
+            _check_types(self.types)
             if at == len(data):
                 return ids[:tokens], ends[:lines]
             self._make_room(len(data) - at)
@@ -106,7 +108,11 @@ class TokenTable:
 
     def encode(self, tokens: Iterable[Any]) -> Ids:
         """The type of every token."""
-        return np.fromiter(map(self._types.__getitem__, tokens), np.int32)
+        try:
+            ids = np.fromiter(map(self._types.__getitem__, tokens), np.int32)
+        finally:  # past the limit some releases of NumPy raise an OverflowError and others wrap around
+            _check_types(len(self._types))
+        return ids
 
     def count(self, ids: Ids) -> None:
         """Add to the counts; apart from `encode` because it costs a pass over all types."""
@@ -140,6 +146,14 @@ class TokenTable:
         except UnicodeEncodeError:  # a lone surrogate has no UTF-8
             self.replaced += 1
             return token.encode("utf-8", "surrogatepass").decode("utf-8", "replace").encode()
+
+
+def _check_types(types: int) -> None:
+    if types > MOST_TYPES:
+        raise CorpusError(
+            f"the text has more than {MOST_TYPES:,} distinct words, the most there are numbers for; check that it is "
+            "split into words, or read less of it"
+        )
 
 
 def _grown(array: npt.NDArray[Any], length: int) -> npt.NDArray[Any]:

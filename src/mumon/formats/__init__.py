@@ -151,11 +151,15 @@ def detect(path: str | os.PathLike[str]) -> Format:
             return FORMATS["glove"]
         dim = min(max(int(header[2]), 0), 1 << 20)
         sample = stream.read(SNIFF_BYTES + 32 * dim)
+    if suffix == ".bin" and _may_be_binary(sample, dim):  # four bytes of a float may well be "0.25"
+        return FORMATS["word2vec-bin"]
     return FORMATS["word2vec-text" if _looks_like_text(sample, dim, suffix) else "word2vec-bin"]
 
 
 def _looks_like_text(sample: bytes, dim: int, suffix: str) -> bool:
     row, ended, _ = sample.partition(b"\n")
+    if not ended and len(sample) >= SNIFF_BYTES and suffix in FORMATS["word2vec-text"].extensions:
+        return True  # a very long first word: so many bytes of floats would hold a newline
     fields = row.rstrip(b" \r").rsplit(b" ", dim)[1:]
     if not ended:
         fields = fields[:-1]  # the sample may have ended inside a number
@@ -167,6 +171,19 @@ def _looks_like_text(sample: bytes, dim: int, suffix: str) -> bool:
         pass
     # a damaged text row should be reported as such, and float32 bytes hardly ever avoid every control character
     return suffix != ".bin" and not re.search(rb"[\x00-\x08\x0e-\x1f]", sample)
+
+
+def _may_be_binary(sample: bytes, dim: int) -> bool:
+    """Whether the sample is rows of a word, a space, 4 D bytes and a newline: text breaks its lines elsewhere."""
+    start = 0
+    while (space := sample.find(b" ", start)) >= 0:
+        end = space + 1 + 4 * dim
+        if b"\n" in sample[start:space] or sample[end : end + 1] not in (b"\n", b""):
+            return False
+        if end >= len(sample):
+            break
+        start = end + 1
+    return start == len(sample) or (start > 0 and len(sample) >= SNIFF_BYTES)  # of a longer file the last row is cut
 
 
 def _uncompressed_suffix(path: Path) -> str:

@@ -77,7 +77,10 @@ def read(path: Path, limit: int | None = None) -> LoadedVectors:
 
 def write(path: Path, words: Sequence[str], vectors: Floats, counts: Counts | None = None) -> None:
     """Write GloVe text; counts are not part of the format."""
-    if _agreed_dim(word.encode() for word in words[:SAMPLE_ROWS]):
+    sample = [word.encode() for word in words[:SAMPLE_ROWS]]
+    # Of very long rows the reader's first block holds fewer to vote than the sample: then none may mislead it.
+    alone = sum(map(len, sample)) + 17 * vectors.shape[1] * len(sample) > BLOCK_BYTES
+    if _agreed_dim(sample) or (alone and any(map(trailing_numbers, sample))):
         raise FormatError(
             f"{words[0]!r} and others of the first {min(len(words), SAMPLE_ROWS)} words end in a number, which GloVe "
             "text cannot tell from a vector; save as word2vec-text or mumon"
