@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mumon.corpus.sources import STDIN, read_pieces
+from mumon.corpus.sources import read_pieces
 from mumon.corpus.table import ByteTable, Ids, TokenTable, ranked
 from mumon.corpus.text import Piece, TextOptions, prepare
 from mumon.errors import CorpusError
@@ -63,8 +62,6 @@ class CorpusWriter:
         parts = [self._spans[first : first + each] for first in range(0, len(self._spans), each)]
         with ThreadPoolExecutor(len(tables), "mumon-renumber") as pool:
             list(pool.map(lambda spans: self._renumber(spans, ranks), parts))
-        with (self.folder / "ids.i32").open("r+b") as file:
-            os.fsync(file.fileno())
         columns = pa.table({"word": words, "count": counts})
         with pa.OSFile(str(self.folder / "words.arrow"), "wb") as sink, pa.ipc.new_file(sink, columns.schema) as writer:
             writer.write_table(columns)
@@ -90,8 +87,10 @@ class CorpusWriter:
 
     def close(self) -> None:
         """Let go of the files, finished or not."""
-        self._ids.close()
-        self._offsets.close()
+        try:
+            self._ids.close()
+        finally:  # a full disk makes closing fail, too
+            self._offsets.close()
 
 
 def _with_cuts(begin: int, ends: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -113,7 +112,7 @@ def encode_files(
 
     if not is_compiled("encode_text"):
         progress.note("compiling the tokeniser, once for this machine …")
-    total = sum(Path(name).stat().st_size for name in names if name != STDIN)
+    total = sum(Path(name).stat().st_size for name in names if Path(name).is_file())
     progress.start("reading", total, "B")
     encoders = max(1, min(workers, MAX_ENCODERS))
     tables = [ByteTable() for _ in range(encoders)]

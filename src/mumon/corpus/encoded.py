@@ -7,8 +7,6 @@ import hashlib
 import json
 import os
 import shutil
-import tempfile
-import time
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -18,7 +16,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from mumon import paths
+from mumon.corpus.cache import INFO, Stamp, folder_to_fill, home, publish, stamps_of, unchanged
 from mumon.corpus.encode import CorpusWriter, encode_files, encode_sequences
 from mumon.corpus.sources import find_files, is_json_lines, spoken_name
 from mumon.corpus.text import TextOptions
@@ -26,8 +24,6 @@ from mumon.errors import CorpusError
 from mumon.progress import Progress
 
 ENCODING = 1  # raise when the files below change meaning: older caches are then made again
-INFO = "corpus.json"  # written last: its presence says that the others are whole
-ABANDONED_SECONDS = 7 * 24 * 3600  # an encoding unfinished for so long has no process behind it any more
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +41,7 @@ class EncodedCorpus:
     fingerprint: str
     reused: bool  # whether an earlier run had encoded it
     file: IO[bytes] | None = None  # of the ids; open, so that it outlives its name
+    remarks: tuple[str, ...] = ()  # what was unusual about encoding it
 
     @property
     def tokens(self) -> int:
@@ -68,7 +65,7 @@ class EncodedCorpus:
 
     def notes(self) -> list[str]:
         """What a person should know of how it was read."""
-        notes = []
+        notes = list(self.remarks)
         if self.reused:
             notes.append(f"{self.tokens:,} tokens in {self.sentences:,} sentences, encoded by an earlier run")
         if self.replaced:
@@ -104,29 +101,23 @@ def corpus_from_files(
     about = ", ".join(map(spoken_name, names[:3])) + (" …" if len(names) > 3 else "")
     if not reuse or not all(Path(name).is_file() for name in names):  # "-" and pipes have no identity to remember
         return _temporary(encode, about)
-    stamps = [_stamp(name) for name in names]
+    stamps = stamps_of(names)
     records = [is_json_lines(name, options) for name in names]  # a link may have another suffix than its file
     key = json.dumps([ENCODING, stamps, records, asdict(options)])
     fingerprint = hashlib.sha256(key.encode()).hexdigest()[:24]
-    kept = _home() / fingerprint
-    try:
+    kept = home() / fingerprint
+    with contextlib.suppress(OSError, ValueError, KeyError):  # not there, or damaged: Arrow's errors are ValueErrors
         return _open(kept, fingerprint, reused=True)
-    except (OSError, ValueError, KeyError):  # not there, or damaged: Arrow's errors are ValueErrors too
-        shutil.rmtree(kept, ignore_errors=True)
-    aside = _new_folder()
-    try:
-        _write_info(aside, *encode(aside), about, stamps)
-        _forget_stale(_home())
-        if aside.parent != _home():  # the cache cannot be written to: that only costs the reuse
-            return _opened_for_now(aside)
-        try:
-            aside.rename(kept)
-        except OSError:  # another process was first with the same corpus
-            shutil.rmtree(aside)
-    except BaseException:
-        shutil.rmtree(aside, ignore_errors=True)
-        raise
-    return _open(kept, fingerprint, reused=False)
+    with folder_to_fill() as (folder, remark):
+        _write_info(folder, *encode(folder), about, stamps)
+        if not remark and not unchanged(stamps):
+            remark = "the text changed while it was read; this encoding of it is used just once"
+        if remark:
+            return _opened_for_now(folder, remark)
+        # Opened before it is published, for then another process may find it stale. Windows cannot rename what is open.
+        corpus = None if os.name == "nt" else _open(folder, fingerprint)
+        published = publish(folder, kept, _is_whole)
+        return corpus or (_open(kept, fingerprint) if published else _opened_for_now(folder))
 
 
 def corpus_from_sentences(sentences: Iterable[Iterable[Any]], *, progress: Progress | None = None) -> EncodedCorpus:
@@ -139,50 +130,34 @@ def corpus_from_sentences(sentences: Iterable[Iterable[Any]], *, progress: Progr
 
 
 def _temporary(encode: Callable[[Path], tuple[CorpusWriter, int]], about: str) -> EncodedCorpus:
-    folder = _new_folder()
-    try:
+    with folder_to_fill() as (folder, _):
         _write_info(folder, *encode(folder), about, [])
         return _opened_for_now(folder)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
 
 
-def _opened_for_now(folder: Path) -> EncodedCorpus:
-    """An encoding whose files vanish with the object."""
-    corpus = _open(folder, folder.name, reused=False)
-    weakref.finalize(corpus, shutil.rmtree, folder, ignore_errors=True)
+def _opened_for_now(folder: Path, *remarks: str) -> EncodedCorpus:
+    """An encoding that nobody else will find. Its folder is removed at once, and its files vanish with the object."""
+    corpus = _open(folder, folder.name, remarks=remarks)
+    if os.name == "nt":  # where nothing that is open can be removed
+        weakref.finalize(corpus, shutil.rmtree, folder, ignore_errors=True)
     return corpus
 
 
-def _home() -> Path:
-    return paths.cache_directory() / "corpora"
-
-
-def _new_folder() -> Path:
-    """A folder to encode into: in the cache, for temporary folders are often kept in memory; else among those."""
+def _is_whole(folder: Path) -> bool:
     try:
-        _home().mkdir(parents=True, exist_ok=True)
-        return Path(tempfile.mkdtemp(prefix=".encoding-", dir=_home()))
-    except OSError:
-        return Path(tempfile.mkdtemp(prefix="mumon-"))
+        return _open(folder, folder.name).tokens > 0
+    except (OSError, ValueError, KeyError):
+        return False
 
 
-def _stamp(name: str) -> tuple[str, int, int]:
-    stat = Path(name).stat()
-    return str(Path(name).resolve()), stat.st_size, stat.st_mtime_ns
-
-
-def _write_info(
-    folder: Path, writer: CorpusWriter, replaced: int, about: str, stamps: list[tuple[str, int, int]]
-) -> None:
+def _write_info(folder: Path, writer: CorpusWriter, replaced: int, about: str, stamps: list[Stamp]) -> None:
     if not writer.tokens:
         raise CorpusError(f"{about} holds 0 words; give it text with one sentence per line")
     info = {"tokens": writer.tokens, "sentences": writer.sentences, "replaced": replaced, "inputs": stamps}
     (folder / INFO).write_text(json.dumps(info))
 
 
-def _open(folder: Path, fingerprint: str, reused: bool) -> EncodedCorpus:
+def _open(folder: Path, fingerprint: str, reused: bool = False, remarks: tuple[str, ...] = ()) -> EncodedCorpus:
     import pyarrow as pa
 
     info = json.loads((folder / INFO).read_text())
@@ -197,24 +172,9 @@ def _open(folder: Path, fingerprint: str, reused: bool) -> EncodedCorpus:
         fingerprint=fingerprint,
         reused=reused,
         file=file,
+        remarks=remarks,
     )
     weakref.finalize(corpus, file.close)
+    if not corpus.offsets[-1] == corpus.counts.sum() == corpus.tokens:
+        raise ValueError("the files do not belong together")
     return corpus
-
-
-def _forget_stale(home: Path) -> None:
-    """Delete encodings of files that have changed or gone, which can never be asked for again, and abandoned ones."""
-    with contextlib.suppress(OSError):  # other processes come and go in this folder, too
-        for folder in home.iterdir():
-            if _is_stale(folder):
-                shutil.rmtree(folder, ignore_errors=True)
-
-
-def _is_stale(folder: Path) -> bool:
-    try:
-        if folder.name.startswith("."):
-            return time.time() - folder.stat().st_mtime > ABANDONED_SECONDS
-        stamps = [tuple(stamp) for stamp in json.loads((folder / INFO).read_text())["inputs"]]
-        return stamps != [_stamp(name) for name, *_ in stamps]
-    except (OSError, ValueError, KeyError, TypeError):
-        return True

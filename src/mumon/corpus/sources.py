@@ -36,6 +36,8 @@ def find_files(inputs: Sequence[str | os.PathLike[str]]) -> list[str]:
             found += _find(name)
         except CorpusError:
             raise
+        except PermissionError as error:
+            raise unreadable(error.filename or name, error) from None
         except (OSError, ValueError):  # too long for a file name, or with a NUL inside
             raise CorpusError(_no_such_file(name)) from None
     return found
@@ -65,10 +67,21 @@ def _no_such_file(name: str) -> str:
     return f"there is no file {shown}; check the path{_look_alike(Path(name))}"
 
 
+def unreadable(name: str, error: OSError) -> CorpusError:
+    """What to say of a file or folder that the system does not let us read."""
+    step = "let this user read it" if isinstance(error, PermissionError) else "check the path"
+    return CorpusError(f"{spoken_name(name)} cannot be read ({error.strerror or error}); {step}, or leave it out")
+
+
 def _walk(folder: Path) -> Iterator[str]:
-    for parent, folders, files in os.walk(folder):
+    def refuse(error: OSError) -> None:  # os.walk would pass over it, and nobody would miss the text
+        raise unreadable(error.filename, error)
+
+    for parent, folders, files in os.walk(folder, onerror=refuse):
         folders[:] = [name for name in folders if not name.startswith(".") and not name.endswith(".mumon")]
-        yield from (str(Path(parent) / name) for name in files if not name.startswith("."))
+        paths = [Path(parent) / name for name in files if not name.startswith(".")]
+        # Opening a pipe that nobody writes to would wait for ever. A link to nowhere stays: it should be noticed.
+        yield from (str(path) for path in paths if path.is_file() or not path.exists())
 
 
 def _look_alike(path: Path) -> str:
@@ -102,16 +115,26 @@ def read_pieces(name: str, options: TextOptions, advance: Callable[[int], None])
             if head.startswith(b"PAR1"):
                 yield from _parquet_pieces(raw, origin, options.text_field or DEFAULT_FIELD, advance)
                 return
+            size = os.fstat(raw.fileno()).st_size if name != STDIN and Path(name).is_file() else 0
             stream = decompressed(raw)
             yield from _cut(stream, raw, origin, is_json_lines(name, options), advance)
+            if size and stream is raw and raw.tell() < size:
+                raise CorpusError(f"{origin} was cut to {raw.tell():,} of {size:,} bytes while it was read; try again")
     except DAMAGE as error:
-        raise CorpusError(f"{origin} is damaged or cut short ({error}); make or fetch it again") from None
-    except OSError as error:
-        raise CorpusError(f"{origin} cannot be read ({error.strerror or error})") from None
+        raise _damaged(origin, error) from None
+    except OSError as error:  # zstd and bzip2 have no errors of their own, but the system's have numbers
+        raise (unreadable(name, error) if error.errno else _damaged(origin, error)) from None
+
+
+def _damaged(origin: str, error: Exception) -> CorpusError:
+    reason = (str(error).splitlines() or ["no reason given"])[0]
+    return CorpusError(f"{origin} is damaged or cut short ({reason}); make or fetch it again")
 
 
 def _open_raw(name: str) -> io.BufferedReader:
     if name == STDIN:
+        if sys.stdin is None:
+            raise CorpusError("standard input is closed; give it text, or name a file")
         return io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False), PIECE_BYTES)
     return io.BufferedReader(io.FileIO(name), PIECE_BYTES)
 
@@ -149,10 +172,14 @@ def _parquet_pieces(raw: io.BufferedReader, origin: str, field: str, advance: Ca
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    if not raw.seekable():
+        raise CorpusError(
+            f"{origin} is Parquet, which is read from its end and cannot come through a pipe; name a file"
+        )
     try:
         file = pq.ParquetFile(raw)
-    except pa.ArrowInvalid as error:
-        raise CorpusError(f"{origin} is not a whole Parquet file ({str(error).splitlines()[0]})") from None
+    except (pa.ArrowException, OSError) as error:
+        raise _damaged(f"the Parquet file {origin}", error) from None
     columns = file.schema_arrow.names
     if field not in columns:
         raise CorpusError(f"{origin} has no column {field!r} but {', '.join(columns[:8])}; name it with --text-field")
@@ -163,9 +190,18 @@ def _parquet_pieces(raw: io.BufferedReader, origin: str, field: str, advance: Ca
         raise CorpusError(f"column {field!r} of {origin} holds {kind}, not text; choose another with --text-field")
     size = os.fstat(raw.fileno()).st_size
     done, rows = 0, max(file.metadata.num_rows, 1)
-    for batch in file.iter_batches(PARQUET_ROWS, columns=[field]):
+    for batch in _batches(file, field, origin):
         # As bytes: Parquet does not promise that its strings are valid UTF-8.
         texts = batch.column(0).cast(kind).cast(pa.large_binary()).drop_null().to_pylist()
         yield Piece(DOCUMENT_END.join([*texts, b""]), origin)
         advance(size * (done + len(batch)) // rows - size * done // rows)
         done += len(batch)
+
+
+def _batches(file: Any, field: str, origin: str) -> Iterator[Any]:
+    import pyarrow as pa
+
+    try:
+        yield from file.iter_batches(PARQUET_ROWS, columns=[field])
+    except (pa.ArrowException, OSError) as error:
+        raise _damaged(f"the Parquet file {origin}", error) from None
