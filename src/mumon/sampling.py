@@ -55,7 +55,8 @@ def keep_chances(counts: npt.NDArray[np.int64], sample: float) -> npt.NDArray[np
     """
     if sample == 0:
         return np.full(len(counts), CERTAIN, np.uint64)
-    ratio = sample * counts.sum(dtype=np.float64) / np.maximum(counts, 1)  # int64 would overflow before its counts do
+    # 1 keeps all, and more might overflow; so would int64, before its counts do
+    ratio = min(sample, 1.0) * counts.sum(dtype=np.float64) / np.maximum(counts, 1)
     return np.asarray((np.minimum(np.sqrt(ratio) + ratio, 1.0) * CERTAIN).astype(np.uint64))
 
 

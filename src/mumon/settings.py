@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
+from mumon.corpus.encode import MAX_SENTENCE
 from mumon.errors import OptionError
 
 
@@ -47,6 +49,22 @@ RATES = {
     "faulty": RateRule(0.025, 0.15, 0.07, 0.3),
     "sg": RateRule(0.025, 0.1, 0.03, 0.45),
     "sum": RateRule(0.025, 0.025, 0.025, 0),
+}
+
+
+# What is larger than this is a slip, refused before it fills the memory or the day. A window may have any size: it ends
+# with the sentence, and no sentence is longer than MAX_SENTENCE.
+LIMITS = {
+    "workers": 1_024,  # more threads than large machines have; every one has buffers and a stack of its own
+    "negative": 4_096,  # these three make arrays of batch × shared_negatives for each thread: 128 MB at most
+    "shared_negatives": 4_096,
+    "batch": 4_096,
+    "epochs": 1_000_000,
+    "total_epochs": 1_000_000,
+    "alpha": 1e30,  # training says that it diverged long before; 10³⁹ would not even be a 32-bit number
+    "min_alpha": 1e30,
+    "ns_exponent": 100.0,  # both ways: by then all noise is one word, and little more overflows
+    "rate_exponent": 10.0,
 }
 
 
@@ -122,13 +140,14 @@ class Settings:
         rate = RATES[kind].at(tokens)
         if self.exact:
             return rate
-        contexts = self.window + 1 if self.shrink_windows else 2 * self.window  # C, on average
+        window = min(self.window, MAX_SENTENCE)
+        contexts = window + 1 if self.shrink_windows else 2 * window  # C, on average
         rate = min(rate, SAFE_PAIRS[kind] / contexts)
         if not heaviest_share:
             return rate
         divided = self.objective == "cbow" and self.division[1]
         # A CBOW row is read when the first window reaches it and written when the last has left it.
-        delay = self.batch + (2 * self.window if self.objective == "cbow" else 0)
+        delay = self.batch + (2 * window if self.objective == "cbow" else 0)
         steps = max(SUMMED, delay) * heaviest_share * (1 if divided else contexts)
         return min(rate, SAFE_STEPS / steps)
 
@@ -173,9 +192,17 @@ class Schedule:
 
 
 def whole_number(name: str, value: Any, least: int = 1) -> int:
-    """A checked integer as Python's own kind: NumPy's would not go into JSON."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value < 1 << 63:
+    """A checked integer as Python's own kind: NumPy's would not go into JSON.
+
+    >>> whole_number("workers", 1_000_000)
+    Traceback (most recent call last):
+    mumon.errors.OptionError: workers is 1000000; it must be a whole number of at most 1,024
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise OptionError(f"{name} is {value!r}; it must be a whole number of at least {least}")
+    most = int(LIMITS.get(name, (1 << 63) - 1))
+    if value > most:
+        raise OptionError(f"{name} is {value!r}; it must be a whole number of at most {most:,}")
     return int(value)
 
 
@@ -183,6 +210,16 @@ def finite_number(name: str, value: Any, least: float = -np.inf, above: float = 
     """A checked float as Python's own kind."""
     bound = f" of at least {least:g}" if least > -np.inf else f" above {above:g}" if above > -np.inf else ""
     numeric = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not numeric or not np.isfinite(value) or value < least or value <= above:
+    if not numeric or not _is_finite(value) or value < least or value <= above:
         raise OptionError(f"{name} is {value!r}; it must be a finite number{bound}")
+    most = LIMITS.get(name, np.inf)
+    if abs(value) > most:
+        raise OptionError(f"{name} is {value!r}; it must be a number of at most {most:g}")
     return float(value)
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return math.isfinite(value)
+    except (OverflowError, TypeError):  # a whole number of 400 digits is no float; a complex one has no order
+        return False
