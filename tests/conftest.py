@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import sys
 
 import numpy as np
@@ -81,3 +82,11 @@ def run(monkeypatch, capfd, tmp_path):
         return caught.value.code or 0, out.out, out.err
 
     return call
+
+
+@pytest.fixture
+def kernels():
+    """The environment of a child process that finds the kernels which are compiled already: compiling takes 10 s."""
+    from mumon.kernels import jit
+
+    return {**os.environ, "NUMBA_CACHE_DIR": str(jit.cache_directory().parent)}

@@ -214,7 +214,7 @@ MISTAKES = {
     "output twice": (["train", "corpus.txt", "-o", "m", "--save-vocab", "m"], 1, "would be overwritten"),
     "conversion onto itself": (["convert", "v.txt", "v.txt"], 1, "would be overwritten"),
     "empty path": (["train", "", "-o", "m"], 1, "is empty"),
-    "too many dimensions": (["train", "corpus.txt", "-o", "m", "--dim", "100000000000"], 1, "not enough memory"),
+    "too many dimensions": (["train", "corpus.txt", "-o", "m", "--dim", "100000000000"], 1, "GB of memory where"),
     "output is a user's file": (["train", "corpus.txt", "-o", "notes.txt"], 1, "exists and holds no vectors"),
     "vocabulary is a user's file": (["vocab", "corpus.txt", "-o", "notes.txt"], 1, "exists and is no vocabulary"),
     "conversion over a user's file": (["convert", "v.txt", "notes.txt"], 1, "exists and holds no vectors"),

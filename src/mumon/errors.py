@@ -31,6 +31,10 @@ class TrainingError(MumonError, ArithmeticError):
     """Training produced values that are not finite."""
 
 
+class OutOfMemoryError(MumonError, MemoryError):
+    """What was asked for does not fit into the memory that is free."""
+
+
 class MissingWordError(MumonError, KeyError):
     """A word is not in the vocabulary."""
 

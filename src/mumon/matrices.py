@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 
@@ -19,10 +21,14 @@ def zeros_on_cache_lines(size: int) -> npt.NDArray[np.uint8]:
     return memory[start : start + size]
 
 
+def row_bytes(columns: int) -> int:
+    """What a row takes, padding included."""
+    return -(-columns // PADDING) * PADDING * 4
+
+
 def new_matrix(rows: int, columns: int) -> Matrix:
     """A zero matrix whose rows are padded and start on cache lines; the caller uses the first `columns`."""
-    width = -(-columns // PADDING) * PADDING
-    return zeros_on_cache_lines(rows * width * 4).view(np.float32).reshape(rows, width)
+    return zeros_on_cache_lines(rows * row_bytes(columns)).view(np.float32).reshape(rows, -1)
 
 
 def initial_rows(matrix: Matrix, columns: int, rows: npt.NDArray[np.int64], seed: int) -> None:
@@ -30,7 +36,22 @@ def initial_rows(matrix: Matrix, columns: int, rows: npt.NDArray[np.int64], seed
     generator = np.random.Generator(np.random.PCG64(int(stream_seed(seed, 0, 0, INITIAL))))
     wanted = np.zeros(len(matrix), bool)
     wanted[rows] = True
-    for first in range(0, len(matrix), 4096):
-        part = slice(first, min(first + 4096, len(matrix)))
-        values = (generator.random((part.stop - first, columns), np.float32) - np.float32(0.5)) / np.float32(columns)
+    for part in _parts(matrix):
+        values = generator.random((part.stop - part.start, columns), np.float32)
+        values -= np.float32(0.5)
+        values /= np.float32(columns)
         matrix[part, :columns][wanted[part]] = values[wanted[part]]
+
+
+def move_rows(old: Matrix, new: Matrix, known: npt.NDArray[np.int64]) -> None:
+    """Copy row known[i] of `old` to row i of `new`, where known[i] is not -1."""
+    for part in _parts(new):
+        moved = known[part] >= 0
+        new[part][moved] = old[known[part][moved]]
+
+
+def _parts(matrix: Matrix) -> Iterator[slice]:
+    """Some rows after the other, so that a copy of them takes little beside the matrix."""
+    rows = max(1, min(4096, (1 << 22) // max(matrix.shape[1], 1)))
+    for first in range(0, len(matrix), rows):
+        yield slice(first, min(first + rows, len(matrix)))

@@ -17,7 +17,8 @@ from mumon.corpus.sources import STDIN
 from mumon.errors import FormatError, OptionError, TrainingError
 from mumon.formats.checkpoint import State
 from mumon.formats.directory import LoadedModel
-from mumon.matrices import Matrix, initial_rows, new_matrix
+from mumon.matrices import Matrix, initial_rows, move_rows, new_matrix
+from mumon.memory import check_memory
 from mumon.position import Epoch, Position
 from mumon.progress import Progress, chosen_progress
 from mumon.resume import (
@@ -473,13 +474,15 @@ class Word2Vec:
     def _set_vocabulary(self, vocabulary: Vocabulary) -> None:
         """Make room for a vocabulary; words that had rows keep them, in both matrices."""
         old, old_source, old_target = self.vocabulary, getattr(self, "_source", None), getattr(self, "_target", None)
+        with chosen_progress(self._progress) as progress:
+            check_memory(len(vocabulary), self.vector_size, self.settings, progress)
         self._source = new_matrix(len(vocabulary), self.vector_size)
         self._target = new_matrix(len(vocabulary), self.vector_size)
         known = np.full(len(vocabulary), -1) if old is None else old.rows_of(vocabulary.words)
         initial_rows(self._source, self.vector_size, np.flatnonzero(known < 0), self.settings.seed)
         if old_source is not None and old_target is not None:
-            self._source[known >= 0] = old_source[known[known >= 0]]
-            self._target[known >= 0] = old_target[known[known >= 0]]
+            move_rows(old_source, self._source, known)
+            move_rows(old_target, self._target, known)
         self.vocabulary = vocabulary
         self._wv = WordVectors(vocabulary.words, self._source[:, : self.vector_size], vocabulary.counts)
 
