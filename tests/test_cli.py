@@ -183,6 +183,8 @@ def test_earlier_results_may_be_replaced(run, corpus):
         assert run("train", corpus, "-o", "v.txt", "--save-vocab", "words.txt", *TRAIN, "--epochs", 1, "-q")[0] == 0
         assert run("train", corpus, "-o", "m", "--vector-size", 8, "--alpha", 0.05, "--workers", 1, "-q")[0] == 0
         assert run("vocab", corpus, "-o", "words.txt", "-q")[0] == 0
+        assert run("train", corpus, "-o", "m", "--save-vocab", "words.txt", *TRAIN, "--epochs", 1, "-q")[0] == 0
+        assert run("convert", "m", "v.txt")[0] == 0
 
 
 def test_help_tells_the_defaults(run, monkeypatch):

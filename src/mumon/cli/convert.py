@@ -31,7 +31,7 @@ def convert(
     from mumon.formats import check_target, detect, format_for, read_vectors, write_vectors
     from mumon.formats.directory import load_model, save_model
 
-    spare_inputs([source], target)
+    spare_inputs([], target, source)
     check_target(target, to_format)
     if limit is None and detect(source).name == format_for(target, to_format).name == "mumon":
         model = load_model(source)  # whole: with its output vectors, settings and history

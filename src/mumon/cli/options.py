@@ -59,14 +59,16 @@ def reporter(quiet: bool, log_json: bool = False) -> Progress:
     return BarProgress() if sys.stderr.isatty() else LineProgress()
 
 
-def spare_inputs(inputs: list[str], output: str) -> None:
-    """Refuse to write over what is read: `-o corpus.txt` is a slip that would cost the corpus."""
+def spare_inputs(inputs: list[str], output: str, *outputs: str) -> None:
+    """Refuse to write over what is read or written already: `-o corpus.txt` is a slip that would cost the corpus."""
     from mumon.corpus.sources import STDIN, find_files
     from mumon.errors import OptionError
 
     target = Path(output)
-    if output in inputs or (
-        target.is_file() and any(target.samefile(name) for name in find_files(inputs) if name != STDIN)
+    if (
+        output in inputs
+        or target.resolve() in map(Path.resolve, map(Path, outputs))
+        or (target.is_file() and any(target.samefile(name) for name in find_files(inputs) if name != STDIN))
     ):
         raise OptionError(f"{output} is read or written already and would be overwritten; choose another name")
 

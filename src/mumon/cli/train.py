@@ -120,7 +120,7 @@ def train(
     options.spare_inputs(corpus, output)
     check_target(output)
     if save_vocab is not None:
-        options.spare_inputs([*corpus, output], save_vocab)
+        options.spare_inputs(corpus, save_vocab, output)
         options.check_vocabulary_target(save_vocab)
     if from_ is None and merge_vocab is not None:
         raise OptionError("--merge-vocab says what to do with the words of another model; name that with --from")
