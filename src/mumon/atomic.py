@@ -49,9 +49,10 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         if target.exists():
             shutil.copymode(target, temporary)
         temporary.replace(target)
-    except BaseException:
+    except BaseException as error:
         with suppress(FileNotFoundError):
             temporary.unlink()
+        _say_where(error, target)
         raise
     sync_directory(target.parent)
 
@@ -72,10 +73,17 @@ def atomic_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
             sync_tree(temporary)
             check_directory_target(target)  # again: someone may have put something there meanwhile
             _swap(temporary, target)
-    except BaseException:
+    except BaseException as error:
         shutil.rmtree(temporary, ignore_errors=True)
+        _say_where(error, target)
         raise
     sync_directory(target.parent)
+
+
+def _say_where(error: BaseException, target: Path) -> None:
+    """Writing to a full disk fails without a name, or with that of the temporary, which is gone."""
+    if isinstance(error, OSError) and error.errno is not None and not os.path.lexists(error.filename or ""):
+        error.filename = str(target)
 
 
 def sync_tree(folder: Path) -> None:

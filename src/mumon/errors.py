@@ -6,6 +6,11 @@ with 1; from Python each class is also the built-in a reader would expect to cat
 
 from __future__ import annotations
 
+import errno
+
+# What the system says where nothing more can be written.
+FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
+
 
 class MumonError(Exception):
     """Base of every error a user's input can cause."""

@@ -13,7 +13,7 @@ import typer
 
 from mumon import __version__
 from mumon.cli import analogy, bench, convert, data, demo, evaluate, info, similar, sweep, train, vocab
-from mumon.errors import MumonError
+from mumon.errors import FULL, MumonError
 from mumon.signals import Interrupted, interrupting_signals
 
 app = typer.Typer(
@@ -40,7 +40,8 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
             raise typer.Exit(1) from None
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
-            raise _complaint(f"{where}{error.strerror or error}", 1) from None
+            step = "; make room there, or choose another place" if error.errno in FULL else ""
+            raise _complaint(f"{where}{error.strerror or error}{step}", 1) from None
         except MemoryError as error:
             raise _complaint(f"there is not enough memory ({error}); ask for fewer words or dimensions", 1) from None
         except Interrupted as stopped:

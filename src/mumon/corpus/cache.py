@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import shutil
@@ -12,13 +11,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from mumon import paths
+from mumon.atomic import sync_directory, sync_tree
 from mumon.claims import Claim, claim, remove_abandoned
 from mumon.corpus.sources import unreadable
-from mumon.errors import CorpusError
+from mumon.errors import FULL, CorpusError
 
 INFO = "corpus.json"  # written last: its presence says that the others are whole
 TEMPORARY = "mumon-encoding-"  # folders outside the cache
-FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 Stamp = tuple[str, int, int]  # a file's path, size and time of change
 
 
@@ -76,10 +75,7 @@ def _claimed_folder(parent: Path, prefix: str) -> tuple[Path, Claim]:
 
 def publish(folder: Path, kept: Path, is_whole: Callable[[Path], bool]) -> bool:
     """Give an encoding the name under which others look for it, once it is safe from a power cut."""
-    for path in folder.iterdir():
-        with path.open("r+b") as file:
-            os.fsync(file.fileno())
-    _sync_folder(folder)
+    sync_tree(folder)
     try:
         folder.rename(kept)
     except OSError:
@@ -87,18 +83,8 @@ def publish(folder: Path, kept: Path, is_whole: Callable[[Path], bool]) -> bool:
             return False
         shutil.rmtree(kept, ignore_errors=True)  # it was damaged
         folder.rename(kept)
-    _sync_folder(kept.parent)
+    sync_directory(kept.parent)
     return True
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name == "nt":  # which cannot open a folder
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def stamps_of(names: list[str]) -> list[Stamp]:
