@@ -13,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -216,6 +217,19 @@ def test_little_memory_is_refused_with_both_numbers_before_anything_is_allocated
     )
     assert_refused(huge, 1, "2 matrices of 500 × 1,000,000,000", "fewer words (max_final_vocab, --max-vocab)")
     assert snapshot(earlier) == before
+
+
+def test_a_limit_on_threads_is_told_and_those_that_run_are_stopped(run, earlier, monkeypatch):  # noqa: F811
+    def start(thread, start=threading.Thread.start):
+        if thread.name == "mumon-2":
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    (earlier / "c").write_bytes(TEXT * 100)
+    outcome = run("train", "c", "-o", "m.mumon", *SMALL, "--threads", 4, "--epochs", 10**6)
+    assert_refused(outcome, 1, "the system started 2 of 4 threads and no more")
+    assert not any(thread.name.startswith("mumon-") for thread in threading.enumerate())
 
 
 STOPPED = "mumon: stopped; nothing was saved\n"

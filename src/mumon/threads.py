@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import threading
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
+
+from mumon.errors import OptionError
 
 
 def available_cores() -> int:
@@ -17,3 +21,14 @@ def one_blas_thread() -> AbstractContextManager[Any]:
     from threadpoolctl import threadpool_limits
 
     return threadpool_limits(1, user_api="blas")  # type: ignore[no-any-return]
+
+
+def start_all(threads: Sequence[threading.Thread]) -> None:
+    """Start threads; where a limit on processes or memory allows only some, say how many."""
+    for started, thread in enumerate(threads):
+        try:
+            thread.start()
+        except RuntimeError:
+            raise OptionError(
+                f"the system started {started:,} of {len(threads):,} threads and no more; ask for fewer (--threads)"
+            ) from None

@@ -23,6 +23,7 @@ from mumon.progress import Progress
 from mumon.sampling import NOISE, ORDER, SAMPLE, alias_table, keep_chances, noise_distribution, row_rates, stream_seed
 from mumon.settings import Schedule, Settings
 from mumon.signals import Held, held_signals
+from mumon.threads import start_all
 
 # A block is the unit of work of a thread, of random streams and of the rate: some 10 ms of training, small beside an
 # epoch even for short corpora.
@@ -170,9 +171,8 @@ class Trainer:
 
         workers = min(self.settings.workers, blocks - at.tally.blocks)
         threads = [threading.Thread(target=work, name=f"mumon-{i}") for i in range(workers)]
-        for thread in threads:
-            thread.start()
         try:
+            start_all(threads)
             for thread in threads:
                 while thread.is_alive():
                     thread.join(POLL_SECONDS)
@@ -183,7 +183,8 @@ class Trainer:
         finally:  # on Ctrl-C, each thread ends its block before anyone else touches the matrices
             stop.set()
             for thread in threads:
-                thread.join()
+                if thread.ident is not None:  # it was started
+                    thread.join()
             at.tally.seconds = before + time.perf_counter() - started
         if failures:
             raise failures[0]
