@@ -106,13 +106,16 @@ class Vocabulary:
             if not line:
                 continue
             word, _, count = line.rpartition(" " if " " in line else "\t")
-            if not count.isdecimal() or not word or int(count) >= 1 << 63:
+            if not count.isdecimal() or not word or len(count) > 19 or int(count) >= 1 << 63:
                 raise FormatError(f"{fspath(path)} line {number} is not a word and its count: {line[:60]!r}")
             if word in counts:
-                raise FormatError(f"{fspath(path)} line {number} repeats the word {word!r}; remove one of the two")
+                raise FormatError(f"{fspath(path)} line {number} repeats the word {word[:60]!r}; remove one of the two")
             counts[word] = int(count)
         if not counts:
             raise FormatError(f"{fspath(path)} holds 0 words; a vocabulary has one word and its count per line")
+        total = sum(counts.values())
+        if total >= 1 << 63:
+            raise FormatError(f"{fspath(path)} counts {total} words in all, and 2^63 is too many; correct the counts")
         return cls.from_counts(counts)
 
     def save(self, path: str | PathLike[str]) -> None:

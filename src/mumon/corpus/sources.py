@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from mumon.compression import DAMAGE, decompressed
+from mumon.compression import DAMAGE, ExpansionError, decompressed
 from mumon.corpus.text import DEFAULT_FIELD, DOCUMENT_END, Piece, TextOptions
-from mumon.errors import CorpusError
+from mumon.errors import CorpusError, one_line, some_names
 
 STDIN = "-"
 PIECE_BYTES = 1 << 20
 PARQUET_ROWS = 256
+MAX_UNCUT_BYTES = 1 << 26  # of one word, or of one JSON record: they are held in memory whole
 SNIFF_BYTES = 8192  # a NUL among the first bytes gives a binary file away
 JSON_LINES = {".jsonl", ".ndjson", ".json"}
 
@@ -104,10 +105,12 @@ def read_pieces(name: str, options: TextOptions, advance: Callable[[int], None])
                 return
             stream = decompressed(raw)
             yield from _cut(stream, raw, origin, is_json_lines(name, options), advance)
+    except ExpansionError as error:
+        raise CorpusError(f"{origin} {error}") from None
     except DAMAGE as error:
         raise CorpusError(f"{origin} is damaged or cut short ({error}); make or fetch it again") from None
     except OSError as error:
-        raise CorpusError(f"{origin} cannot be read ({error.strerror or error})") from None
+        raise CorpusError(f"{origin} cannot be read ({error.strerror or one_line(error)})") from None
 
 
 def _open_raw(name: str) -> io.BufferedReader:
@@ -139,6 +142,11 @@ def _cut(
                 line += data.count(b"\n")
             held = []
         held.append(block[at:])
+        if len(held) > MAX_UNCUT_BYTES // PIECE_BYTES:
+            what = "a JSON record" if json_lines else "a word"
+            raise CorpusError(
+                f"{origin} has {what} of more than {MAX_UNCUT_BYTES:,} bytes; is it text, with line ends?"
+            )
         reached = raw.tell() if seekable else position + len(block)
         advance(reached - position)
         position = reached
@@ -147,20 +155,28 @@ def _cut(
 
 def _parquet_pieces(raw: io.BufferedReader, origin: str, field: str, advance: Callable[[int], None]) -> Iterator[Piece]:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
-        file = pq.ParquetFile(raw)
-    except pa.ArrowInvalid as error:
-        raise CorpusError(f"{origin} is not a whole Parquet file ({str(error).splitlines()[0]})") from None
+        yield from _parquet_texts(raw, origin, field, advance)
+    except (pa.ArrowException, OSError, MemoryError) as error:  # the last if it promises a page that none can hold
+        raise CorpusError(f"{origin} is not a whole Parquet file ({one_line(error)}); make or fetch it again") from None
+
+
+def _parquet_texts(raw: io.BufferedReader, origin: str, field: str, advance: Callable[[int], None]) -> Iterator[Piece]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    file = pq.ParquetFile(raw)
     columns = file.schema_arrow.names
     if field not in columns:
-        raise CorpusError(f"{origin} has no column {field!r} but {', '.join(columns[:8])}; name it with --text-field")
-    kind = file.schema_arrow.field(field).type
+        raise CorpusError(f"{origin} has no column {field!r} but {some_names(columns)}; name it with --text-field")
+    kind = file.schema_arrow.field(columns.index(field)).type
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-        raise CorpusError(f"column {field!r} of {origin} holds {kind}, not text; choose another with --text-field")
+        raise CorpusError(
+            f"column {field!r} of {origin} holds {one_line(kind, 60)}, not text; choose another with --text-field"
+        )
     size = os.fstat(raw.fileno()).st_size
     done, rows = 0, max(file.metadata.num_rows, 1)
     for batch in file.iter_batches(PARQUET_ROWS, columns=[field]):
