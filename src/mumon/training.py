@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from mumon.corpus import EncodedCorpus
-from mumon.errors import CorpusError, FormatError, TrainingError
+from mumon.errors import CorpusError, FormatError, OptionError, TrainingError
 from mumon.matrices import Matrix
 from mumon.progress import Progress
 from mumon.sampling import NOISE, ORDER, SAMPLE, alias_table, keep_chances, noise_distribution, row_rates, stream_seed
-from mumon.settings import Schedule, Settings
+from mumon.settings import Schedule, Settings, finite_number, whole_number
 
 # A block is the unit of work of a thread, of random streams and of the rate: some 10 ms of training, small beside an
 # epoch even for short corpora.
@@ -49,14 +49,14 @@ class Epoch:
         loss = math.nan if record.get("loss") is None else record["loss"]
         try:
             return cls(
-                int(record["epoch"]),
-                float(loss),
-                float(record["alpha"]),
-                int(record["tokens"]),
-                int(record["trained_tokens"]),
-                float(record["seconds"]),
+                whole_number("epoch", record["epoch"], least=0),
+                loss if loss != loss else finite_number("loss", loss),
+                finite_number("alpha", record["alpha"]),
+                whole_number("tokens", record["tokens"], least=0),
+                whole_number("trained_tokens", record["trained_tokens"], least=0),
+                finite_number("seconds", record["seconds"]),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, OptionError) as error:
             raise FormatError(f"an epoch of the history is damaged ({error}); save the model again") from None
 
     @property
