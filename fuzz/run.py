@@ -19,7 +19,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from worker import HANG_SECONDS, MEMORY_BYTES, State, keep
+from execution import HANG_SECONDS, MEMORY_BYTES
+from worker import State, keep
 
 HERE = Path(__file__).parent
 SILENCE = 6 * HANG_SECONDS  # a reader that is deaf to the alarm is stopped from outside, after

@@ -1,9 +1,8 @@
-"""One process that fuzzes one target under limits of memory and time, and keeps what broke it."""
+"""One process that fuzzes one target and keeps what broke it."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import hashlib
 import importlib
 import importlib.util
@@ -12,17 +11,14 @@ import mmap
 import os
 import pkgutil
 import random
-import resource
 import signal
 import struct
 import sys
 import time
-import traceback
 from pathlib import Path
-from types import FrameType
 
-MEMORY_BYTES = 256 << 20  # what reading may add to the address space of the process
-HANG_SECONDS = 5
+from execution import Executor, limit_memory, on_alarm
+
 STATE_BYTES = 1 << 16
 STATE = struct.Struct("<QQQ")  # executions, findings, the length of the input that follows
 
@@ -52,22 +48,12 @@ class State:
         return self._map[STATE.size : STATE.size + STATE.unpack_from(self._map)[2]]
 
 
-class Hang(BaseException):
-    """The time is up; no reader catches it."""
+class Fuzzer(Executor):
+    """Counts the executions, and keeps the first input of every kind of problem."""
 
-
-def on_alarm(signum: int, frame: FrameType | None) -> None:
-    raise Hang
-
-
-class Executor:
-    """Runs one target on one input after another."""
-
-    def __init__(self, name: str, folder: Path, state: State, found: Path) -> None:
-        targets = importlib.import_module("targets")
-        self.examples, self.errors = importlib.import_module("examples"), importlib.import_module("mumon.errors")
-        self.name, self.folder, self.state, self.found = name, folder, state, found
-        self.read, self.seeds = targets.TARGETS[name].read, targets.seeds_of(name)
+    def __init__(self, name: str, folder: Path, found: Path) -> None:
+        super().__init__(name, folder)
+        self.state, self.found = State(folder / "state"), found
         self._known: set[str] = set()
 
     def __call__(self, data: bytes) -> None:
@@ -79,51 +65,6 @@ class Executor:
                 self._known.add(problem[0])
                 keep(self.found, self.name, self.smaller(data, problem[0]), problem[1])
 
-    def warm_up(self) -> None:
-        """Read the seeds once: what is imported, compiled or started for the first of them is nobody's fault."""
-        for data in self.seeds:
-            with contextlib.suppress(self.errors.MumonError):
-                self.read(self.folder, data)
-
-    def problem(self, data: bytes) -> tuple[str, str] | None:
-        """What is wrong with how an input was read: a short name and the whole story; None if all is well."""
-        signal.setitimer(signal.ITIMER_REAL, HANG_SECONDS)
-        try:
-            try:
-                self.read(self.folder, data)
-            except self.errors.MumonError as error:
-                self.examples.check_sentence(error)
-        except MemoryError:
-            return self._story("over-allocation")
-        except Hang:
-            return self._story("hang")
-        except BaseException:  # a panic of Rust is no Exception
-            return self._story("crash")
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-        assert not (self.folder / "executed").exists(), "a file of vectors was executed"
-        return None
-
-    def _story(self, kind: str) -> tuple[str, str]:
-        error = sys.exc_info()[1]
-        assert error is not None
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        return f"{kind} {type(error).__name__} {Path(frame.filename).name}:{frame.lineno}", traceback.format_exc()
-
-    def smaller(self, data: bytes, name: str) -> bytes:
-        """The same problem from fewer bytes, as far as leaving out parts of halving size leads."""
-        size = len(data) // 2
-        while size and not name.startswith("hang"):
-            for start in range(0, len(data), size):
-                shorter = data[:start] + data[start + size :]
-                problem = self.problem(shorter)
-                if problem is not None and problem[0] == name:
-                    data = shorter
-                    break
-            else:
-                size //= 2
-        return data
-
 
 def keep(found: Path, target: str, data: bytes, story: str) -> None:
     """Write an input and what it did."""
@@ -133,14 +74,7 @@ def keep(found: Path, target: str, data: bytes, story: str) -> None:
     path.with_name(path.name + ".why").write_bytes(story.encode("utf-8", "backslashreplace"))
 
 
-def limit_memory(extra: int = MEMORY_BYTES) -> None:
-    """Let the process grow no further than this from here."""
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    most = pages * resource.getpagesize() + extra
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
-
-
-def mutate_until(execute: Executor, executions: int, end: float, seed: int) -> None:
+def mutate_until(execute: Fuzzer, executions: int, end: float, seed: int) -> None:
     """The engine that needs nothing installed: seeds, mutated."""
     from mutate import mutated
 
@@ -149,7 +83,7 @@ def mutate_until(execute: Executor, executions: int, end: float, seed: int) -> N
         execute(mutated(source.choice(seeds), source, seeds))
 
 
-def guided(execute: Executor, executions: int, seconds: float, seed: int) -> None:
+def guided(execute: Fuzzer, executions: int, seconds: float, seed: int) -> None:
     """libFuzzer by way of atheris, which keeps what reaches new code; half the mutations are ours. Does not return."""
     import atheris
     from mutate import MAX_BYTES, mutated
@@ -199,8 +133,7 @@ def main() -> None:
         with atheris.instrument_imports(include=["mumon"], exclude=kernels()):
             importlib.import_module("targets")
     signal.signal(signal.SIGALRM, on_alarm)
-    state = State(options.folder / "state")
-    execute = Executor(options.target, options.folder, state, options.found)
+    execute = Fuzzer(options.target, options.folder, options.found)
     execute.warm_up()
     limit_memory()
     for data in execute.seeds:
