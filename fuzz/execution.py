@@ -54,13 +54,14 @@ class Executor:
         targets = importlib.import_module("targets")
         self.examples, self.errors = importlib.import_module("examples"), importlib.import_module("mumon.errors")
         self.name, self.folder, self.refusal = name, folder, ""
-        self.read, self.seeds = targets.TARGETS[name].read, targets.seeds_of(name)
+        self.read, self.whole = targets.TARGETS[name].read, targets.TARGETS[name].seeds
+        self.seeds = targets.seeds_of(name)
         self.watch = Watch(folder)
 
     def warm_up(self) -> None:
-        """Read the seeds once: what is imported, compiled or started for the first of them is nobody's fault."""
-        for data in self.seeds:
-            with contextlib.suppress(self.errors.MumonError):
+        """Read whole files once: what is imported, compiled or started for the first of them is nobody's fault."""
+        for data in self.whole:
+            with contextlib.suppress(Exception):  # it will show again where it counts
                 self.read(self.folder, data)
 
     def problem(self, data: bytes) -> tuple[str, str] | None:

@@ -34,10 +34,17 @@ def environment():
 @pytest.fixture(scope="module")
 def reading():
     """A process under the fuzzer's limits that says what a file did to its reader."""
-    command = [sys.executable, str(FUZZ / "replay.py")]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment())
+
+    def start():
+        command, pipe = [sys.executable, str(FUZZ / "replay.py")], subprocess.PIPE
+        return subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment())
+
+    process = start()
 
     def read(target, path):
+        nonlocal process
+        if process.poll() is not None:  # it died of the file before
+            process = start()
         process.stdin.write(f"{target} {path}\n")
         process.stdin.flush()
         return json.loads(process.stdout.readline() or '{"problem": "the process died"}')
