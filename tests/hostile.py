@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import json
 import lzma
 import pickle
@@ -44,6 +45,19 @@ def safetensors(header, data=b"", size=None):
 
 def tensor(begin, end, shape=(4, 2), dtype="F32"):
     return {"dtype": dtype, "shape": list(shape), "data_offsets": [begin, end]}
+
+
+def parquet(texts=("the cat sat",), promise=None):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"text": list(texts)}), sink, compression="zstd", use_dictionary=False)
+    data = sink.getvalue()
+    if promise is None:
+        return data
+    assert data[6] == 0x15 and data[7] < 0x80  # the size of the first page follows, in one byte
+    return data[:7] + promise + data[8:]
 
 
 def config(**training):
@@ -96,6 +110,8 @@ HOSTILE = [
     ("corpus-json", "a record without end", lambda: bz2.compress(b'{"text": "' + b"x" * (12 * MB))),
     ("corpus-json", "lists in lists", lambda: b"[" * 200_000),
     ("corpus-json", "an integer of 5,000 digits", lambda: b'{"text": ' + b"1" * 5000 + b"}"),
+    ("corpus-parquet", "a page that promises 2 GB", lambda: parquet(promise=b"\xfe\xff\xff\xff\x0f")),
+    ("corpus-parquet", "a text of 40 MB in 4 kB", lambda: parquet(["x" * (10 * MB)] * 4)),
     ("corpus-running", "200,000 dots", lambda: b"." * 200_000 + b"a"),
     ("corpus-running", "200,000 blanks", lambda: b"a." + b" " * 200_000 + b"a"),
     ("corpus-running", "200,000 quotes", lambda: b"a." + b"'" * 200_000 + b"a"),

@@ -35,6 +35,11 @@ class ExpansionError(Exception):
 DAMAGE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, ExpansionError)
 
 
+def allowed_bytes(size: int) -> int:
+    """How much may come out of a file of that size."""
+    return max(ALWAYS_BYTES, EXPANSION * size)
+
+
 def compression_of(raw: io.BufferedReader) -> str | None:
     """The name of the compression that the first bytes announce, if any; nothing is consumed."""
     head = raw.peek(8)
@@ -67,7 +72,7 @@ class _Bounded(io.RawIOBase):
     def __init__(self, unpacker: Any, raw: io.BufferedReader) -> None:
         about = os.fstat(raw.fileno())
         self._unpacker, self._size = unpacker, about.st_size
-        self._left = max(ALWAYS_BYTES, EXPANSION * self._size) if stat.S_ISREG(about.st_mode) else None
+        self._left = allowed_bytes(self._size) if stat.S_ISREG(about.st_mode) else None
 
     def readable(self) -> bool:
         return True

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from mumon.compression import DAMAGE, ExpansionError, decompressed
+from mumon.compression import DAMAGE, ExpansionError, allowed_bytes, decompressed
 from mumon.corpus.text import DEFAULT_FIELD, DOCUMENT_END, Piece, TextOptions
 from mumon.errors import CorpusError, one_line, some_names
 
@@ -158,7 +158,10 @@ def _parquet_pieces(raw: io.BufferedReader, origin: str, field: str, advance: Ca
 
     try:
         yield from _parquet_texts(raw, origin, field, advance)
-    except (pa.ArrowException, OSError, MemoryError) as error:  # the last if it promises a page that none can hold
+    except CorpusError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, LookupError, MemoryError) as error:
+        # names that are not UTF-8 are ValueErrors; a page may promise 2 GB, and Arrow believes it until it has looked
         raise CorpusError(f"{origin} is not a whole Parquet file ({one_line(error)}); make or fetch it again") from None
 
 
@@ -177,8 +180,10 @@ def _parquet_texts(raw: io.BufferedReader, origin: str, field: str, advance: Cal
         raise CorpusError(
             f"column {field!r} of {origin} holds {one_line(kind, 60)}, not text; choose another with --text-field"
         )
-    size = os.fstat(raw.fileno()).st_size
-    done, rows = 0, max(file.metadata.num_rows, 1)
+    size, about = os.fstat(raw.fileno()).st_size, file.metadata
+    if sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups)) > allowed_bytes(size):
+        raise ExpansionError(size)
+    done, rows = 0, max(about.num_rows, 1)
     for batch in file.iter_batches(PARQUET_ROWS, columns=[field]):
         # As bytes: Parquet does not promise that its strings are valid UTF-8.
         texts = batch.column(0).cast(kind).cast(pa.large_binary()).drop_null().to_pylist()
