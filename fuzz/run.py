@@ -111,8 +111,9 @@ def work(
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """One thread is enough for small files, and arenas of threads would fill the address space."""
-    return {**os.environ, "MALLOC_ARENA_MAX": "2", "OMP_NUM_THREADS": "1", "TMPDIR": str(folder)}
+    """One thread, two arenas, and large blocks given back at once: else the address space fills up with free memory."""
+    malloc = {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "131072"}
+    return {**os.environ, **malloc, "OMP_NUM_THREADS": "1", "TMPDIR": str(folder)}
 
 
 def summary(rows: dict[str, dict[str, Any]], options: argparse.Namespace) -> dict[str, Any]:

@@ -28,7 +28,7 @@ KEPT = sorted(path for path in (FUZZ / "seeds").glob("*/*") if path.is_file())
 def environment():
     """As the fuzzer has it, with the kernels where they always are: the tests have moved the cache."""
     kept = str(jit.cache_directory().parent)
-    return {**os.environ, "NUMBA_CACHE_DIR": kept, "MALLOC_ARENA_MAX": "2", "OMP_NUM_THREADS": "1"}
+    return {**os.environ, "NUMBA_CACHE_DIR": kept, "MALLOC_MMAP_THRESHOLD_": "131072", "OMP_NUM_THREADS": "1"}
 
 
 @pytest.fixture(scope="module")
