@@ -132,6 +132,15 @@ def test_a_cut_packed_file_is_refused(tmp_path, suffix):
     refused(lambda: read_vectors(tmp_path / "cut", "word2vec-text"), "cut")
 
 
+def test_several_xz_streams_are_one_file_with_or_without_padding(tmp_path):
+    write_vectors(tmp_path / "v.txt", WORDS, VECTORS)
+    data = (tmp_path / "v.txt").read_bytes()
+    for padding in (b"", b"\0" * 8, b"\0" * (3 << 20)):
+        parts = [lzma.compress(data[:20]), padding, lzma.compress(b""), lzma.compress(data[20:]), padding]
+        (tmp_path / "v.xz").write_bytes(b"".join(parts))
+        assert read_vectors(tmp_path / "v.xz").words == WORDS
+
+
 @pytest.mark.parametrize("block", [1, 7, 64, 1 << 22])
 def test_blocks_of_any_size_give_the_same_rows_and_places(tmp_path, monkeypatch, block):
     monkeypatch.setattr(glove, "BLOCK_BYTES", block)

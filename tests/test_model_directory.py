@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tracemalloc
 
 import numpy as np
@@ -151,6 +152,18 @@ def test_files_that_do_not_fit_together_are_refused(tmp_path, damage, sentence):
     damage(tmp_path / "m")
     refused(lambda: load_model(tmp_path / "m"), sentence)
     refused(lambda: read_vectors(tmp_path / "m"), sentence)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a matter of POSIX")
+def test_a_pipe_or_device_in_the_place_of_a_file_is_not_waited_for(tmp_path):
+    save_model(tmp_path / "m", WORDS, COUNTS, VECTORS)
+    for name, sentence in (("vocab.json", "has no vocab.json"), ("config.json", "has no config.json")):
+        (tmp_path / "m" / name).unlink()
+        os.mkfifo(tmp_path / "m" / name)
+        refused(lambda: load_model(tmp_path / "m"), sentence)
+    (tmp_path / "m" / "config.json").unlink()
+    (tmp_path / "m" / "config.json").symlink_to("/dev/zero")
+    refused(lambda: load_model(tmp_path / "m"), "has no config.json")
 
 
 def test_a_model_that_is_not_there_is_refused(tmp_path):

@@ -1,4 +1,7 @@
-"""Reading compressed files: gzip, bzip2, xz and zstd are known by their first bytes, not by the file's name."""
+"""Reading compressed files: gzip, bzip2, xz and zstd are known by their first bytes, not by the file's name.
+
+A few bytes can unpack to terabytes, so what comes out is bounded by what goes in.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,11 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import re
+import stat
 import zlib
-from typing import IO
+from typing import IO, Any
 
 # No text begins like these: the others are not UTF-8, and "BZh" alone, which a word may begin with, is not enough.
 MAGIC = re.compile(
@@ -16,9 +21,29 @@ MAGIC = re.compile(
 )
 MAGIC_BYTES = 10
 BUFFER_BYTES = 1 << 20
+# Text packs to a tenth, vectors to a third, and vectors that are all alike to a hundredth.
+EXPANSION = 200
+ALWAYS_BYTES = 1 << 22  # may come out of any file: small ones of one repeated line pack better than that
+XZ_MEMORY = 1 << 27  # xz -9 needs half of that; zstd's own bound is the same
+
+
+class ExpansionError(Exception):
+    """More comes out of a file than its size accounts for. The message goes on after the file's name."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(
+            f"unpacks to more than {EXPANSION} times its {size:,} bytes; if it is meant to, unpack it before reading"
+        )
+
 
 # What reading raises when a compressed file is damaged or cut short; zstd's errors are plain OSErrors.
-DAMAGE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile)
+DAMAGE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, ExpansionError)
+
+
+def check_expansion(size: int, unpacked: int) -> None:
+    """Refuse what is out of proportion to the size of its file."""
+    if unpacked > max(ALWAYS_BYTES, EXPANSION * size):
+        raise ExpansionError(size)
 
 
 def compression_of(raw: io.BufferedReader) -> str | None:
@@ -30,14 +55,68 @@ def compression_of(raw: io.BufferedReader) -> str | None:
 def decompressed(raw: io.BufferedReader) -> IO[bytes]:
     """The content of a file, unpacked if it is packed."""
     kind = compression_of(raw)
+    if kind is None:
+        return raw
+    return io.BufferedReader(_Bounded(_unpacker(kind, raw), raw), BUFFER_BYTES)
+
+
+def _unpacker(kind: str, raw: io.BufferedReader) -> Any:
     if kind == "gz":
-        return gzip.open(raw)  # type: ignore[return-value]
+        return gzip.open(raw)
     if kind == "bz2":
         return bz2.open(raw)
     if kind == "xz":
-        return lzma.open(raw)
-    if kind == "zst":
-        import pyarrow as pa
+        return _Xz(raw)
+    import pyarrow as pa
 
-        return io.BufferedReader(pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd"), BUFFER_BYTES)
-    return raw
+    return pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd")
+
+
+class _Bounded(io.RawIOBase):
+    """What an unpacker gives, as long as it stays in proportion to the file. Pipes have no size, and no bound."""
+
+    def __init__(self, unpacker: Any, raw: io.BufferedReader) -> None:
+        about = os.fstat(raw.fileno())
+        self._unpacker, self._unpacked = unpacker, 0
+        self._size = about.st_size if stat.S_ISREG(about.st_mode) else None
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count = int(self._unpacker.readinto(buffer))
+        self._unpacked += count
+        if self._size is not None:
+            check_expansion(self._size, self._unpacked)
+        return count
+
+
+class _Xz(io.RawIOBase):
+    """As lzma.LZMAFile, but with a bound on the memory that a header may ask for: the format's own is 4 GB."""
+
+    def __init__(self, raw: io.BufferedReader) -> None:
+        self._raw, self._stream = raw, self._new()
+
+    @staticmethod
+    def _new() -> lzma.LZMADecompressor:
+        return lzma.LZMADecompressor(lzma.FORMAT_XZ, XZ_MEMORY)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while True:
+            packed = b""
+            if self._stream.eof:  # another stream may follow, after padding
+                packed = self._stream.unused_data.lstrip(b"\0")
+                while not packed:
+                    if not (block := self._raw.read(BUFFER_BYTES)):
+                        return 0
+                    packed = block.lstrip(b"\0")
+                self._stream = self._new()
+            elif self._stream.needs_input and not (packed := self._raw.read(BUFFER_BYTES)):
+                raise EOFError("the file ends before the stream does")
+            data = self._stream.decompress(packed, len(buffer))
+            if data:
+                buffer[: len(data)] = data
+                return len(data)

@@ -14,7 +14,7 @@ import numpy as np
 from mumon.checkpoints import CheckpointKeeper, Checkpoints
 from mumon.corpus import EncodedCorpus, TextOptions, corpus_from_files, corpus_from_sentences
 from mumon.corpus.sources import STDIN
-from mumon.errors import FormatError, OptionError, TrainingError
+from mumon.errors import FormatError, OptionError, TrainingError, one_line
 from mumon.formats.checkpoint import State
 from mumon.formats.directory import LoadedModel
 from mumon.matrices import Matrix, initial_rows, move_rows, new_matrix
@@ -408,17 +408,18 @@ class Word2Vec:
         saved = loaded.config
         options: dict[str, Any] = {name: saved[name] for name in SAVED_OPTIONS if name in saved}
         try:
-            schedule = Schedule(**saved["schedule"])
+            _check_saved(saved)
             options["workers"] = min(saved["workers"], available_cores())
             model = cls(
                 vector_size=loaded.vectors.shape[1], sg=int(saved["objective"] == "sg"), progress=progress, **options
             )
+            model._schedule = Schedule(**saved["schedule"])
+            model._tokens_before = whole_number("tokens_before", saved.get("tokens_before", 0), least=0)
             model.history = [Epoch.from_json(epoch) for epoch in loaded.history]
         except (KeyError, TypeError, ValueError) as error:
             raise FormatError(
-                f"{os.fspath(path)} does not say how it was trained ({error}); load it with WordVectors.load"
+                f"{os.fspath(path)} does not say how it was trained ({one_line(error)}); load it with WordVectors.load"
             ) from None
-        model._schedule, model._tokens_before = schedule, int(saved.get("tokens_before", 0))
         unk = model.unk if model.unk in loaded.words else None
         model._adopt(loaded.words, loaded.counts, unk, loaded.vectors, loaded.output)
         return model
@@ -501,6 +502,18 @@ class Word2Vec:
                 "the model has no vocabulary yet; give the constructor a corpus or call build_vocab first"
             )
         return self.vocabulary
+
+
+def _check_saved(saved: dict[str, Any]) -> None:
+    """Refuse what the constructor, which trusts its caller, would take as it is."""
+    if saved["objective"] not in ("cbow", "sg"):
+        raise OptionError("objective is neither cbow nor sg")
+    for name in ("unk", "text_field"):
+        if not isinstance(saved.get(name), str | None):
+            raise OptionError(f"{name} is neither a word nor null")
+    for name in ("tokenize", "lowercase"):
+        if not isinstance(saved.get(name, False), bool):
+            raise OptionError(f"{name} is neither true nor false")
 
 
 def _as_files(given: Any, certain: bool) -> list[str | os.PathLike[str]] | None:

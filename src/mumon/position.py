@@ -7,7 +7,10 @@ import threading
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from mumon.errors import FormatError
+from mumon.errors import FormatError, OptionError
+from mumon.settings import finite_number, whole_number
+
+COUNTS = ("blocks", "tokens", "trained", "counted")
 
 
 @dataclass(frozen=True)
@@ -31,14 +34,14 @@ class Epoch:
         loss = math.nan if record.get("loss") is None else record["loss"]
         try:
             return cls(
-                int(record["epoch"]),
-                float(loss),
-                float(record["alpha"]),
-                int(record["tokens"]),
-                int(record["trained_tokens"]),
-                float(record["seconds"]),
+                whole_number("epoch", record["epoch"], least=0),
+                loss if loss != loss else finite_number("loss", loss),
+                finite_number("alpha", record["alpha"]),
+                whole_number("tokens", record["tokens"], least=0),
+                whole_number("trained_tokens", record["trained_tokens"], least=0),
+                finite_number("seconds", record["seconds"]),
             )
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
+        except (KeyError, OptionError) as error:
             raise FormatError(f"an epoch of the history is damaged ({error}); save the model again") from None
 
     @property
@@ -95,11 +98,10 @@ class Tally:
     def from_json(cls, record: Any) -> Tally:
         """The reverse of `to_json`."""
         try:
-            counts = {name: record[name] for name in ("blocks", "tokens", "trained", "counted")}
-            if not all(type(value) is int and 0 <= value < 1 << 63 for value in counts.values()):
-                raise ValueError(f"counts {counts}")
-            return cls(**counts, loss=float(record["loss"]), seconds=float(record["seconds"]))
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            counts = {name: whole_number(name, record[name], least=0) for name in COUNTS}
+            loss, seconds = finite_number("loss", record["loss"]), finite_number("seconds", record["seconds"])
+            return cls(**counts, loss=loss, seconds=seconds)
+        except (KeyError, TypeError, OptionError) as error:
             raise FormatError(f"the position of a checkpoint is damaged ({error}); use an earlier one") from None
 
 

@@ -11,6 +11,8 @@ import numpy as np
 from mumon.corpus.encode import MAX_SENTENCE
 from mumon.errors import OptionError
 
+MAX_SHOWN = 60  # characters of a value in a message
+
 
 @dataclass(frozen=True)
 class RateRule:
@@ -33,6 +35,7 @@ class RateRule:
 
 # How many noise words how many targets share by default: as good as twice the noise words or half the batch, and the
 # fastest such (docs/speed.md).
+MOST_NOISE = 1 << 16  # and so many at most: each thread has room for them all
 SHARING = {"cbow": (16, 8), "sg": (32, 32)}
 
 # Steps that the fast kernels add up before anyone sees them must not add up to more than this many times a gradient:
@@ -96,7 +99,7 @@ class Settings:
     def __post_init__(self) -> None:
         for name, allowed in {"objective": ("cbow", "sg"), "update": ("correct", "faulty")}.items():
             if getattr(self, name) not in allowed:
-                raise OptionError(f"{name} is {getattr(self, name)!r}; it must be {' or '.join(allowed)}")
+                raise OptionError(f"{name} is {_shown(getattr(self, name))}; it must be {' or '.join(allowed)}")
         for name in ("cbow_mean", "exact", "shrink_windows", "shuffle"):
             object.__setattr__(self, name, bool(getattr(self, name)))
         for name, usual in zip(("shared_negatives", "batch"), SHARING[self.objective], strict=True):
@@ -104,6 +107,9 @@ class Settings:
                 object.__setattr__(self, name, usual)
         for name in ("window", "negative", "shared_negatives", "batch", "workers"):
             object.__setattr__(self, name, whole_number(name, getattr(self, name)))
+        for name in ("negative", "shared_negatives", "batch"):
+            if getattr(self, name) > MOST_NOISE:
+                raise OptionError(f"{name} is {getattr(self, name)}; it must be at most {MOST_NOISE}")
         object.__setattr__(self, "seed", whole_number("seed", self.seed, least=0))
         object.__setattr__(self, "ns_exponent", finite_number("ns_exponent", self.ns_exponent))
         if self.rate_exponent is not None:
@@ -171,6 +177,9 @@ class Schedule:
             object.__setattr__(self, "alpha", finite_number("alpha", self.alpha, above=0))
             object.__setattr__(self, "min_alpha", min(self.min_alpha, self.alpha))
         object.__setattr__(self, "total", whole_number("total_epochs", self.total))
+        object.__setattr__(self, "done", whole_number("done", self.done, least=0))
+        if self.done > self.total:
+            raise OptionError(f"done is {self.done} of {self.total} epochs; it must be at most all of them")
 
     @property
     def left(self) -> int:
@@ -199,10 +208,10 @@ def whole_number(name: str, value: Any, least: int = 1) -> int:
     mumon.errors.OptionError: workers is 1000000; it must be a whole number of at most 1,024
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise OptionError(f"{name} is {value!r}; it must be a whole number of at least {least}")
+        raise OptionError(f"{name} is {_shown(value)}; it must be a whole number of at least {least}")
     most = int(LIMITS.get(name, (1 << 63) - 1))
     if value > most:
-        raise OptionError(f"{name} is {value!r}; it must be a whole number of at most {most:,}")
+        raise OptionError(f"{name} is {_shown(value)}; it must be a whole number of at most {most:,}")
     return int(value)
 
 
@@ -210,16 +219,19 @@ def finite_number(name: str, value: Any, least: float = -np.inf, above: float = 
     """A checked float as Python's own kind."""
     bound = f" of at least {least:g}" if least > -np.inf else f" above {above:g}" if above > -np.inf else ""
     numeric = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not numeric or not _is_finite(value) or value < least or value <= above:
-        raise OptionError(f"{name} is {value!r}; it must be a finite number{bound}")
-    most = LIMITS.get(name, np.inf)
-    if abs(value) > most:
-        raise OptionError(f"{name} is {value!r}; it must be a number of at most {most:g}")
-    return float(value)
-
-
-def _is_finite(value: Any) -> bool:
     try:
-        return math.isfinite(value)
-    except (OverflowError, TypeError):  # a whole number of 400 digits is no float; a complex one has no order
-        return False
+        number = float(value) if numeric else math.nan
+    except (OverflowError, TypeError):  # a whole number that no float holds; a complex one
+        number = math.nan
+    if not math.isfinite(number) or number < least or number <= above:
+        raise OptionError(f"{name} is {_shown(value)}; it must be a finite number{bound}")
+    most = LIMITS.get(name, math.inf)
+    if abs(number) > most:
+        raise OptionError(f"{name} is {_shown(value)}; it must be a number of at most {most:g}")
+    return number
+
+
+def _shown(value: Any) -> str:
+    """A value in a message, where it may be anything that a file says."""
+    text = repr(value)
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"

@@ -18,7 +18,7 @@ Counts = npt.NDArray[np.int64]
 # gensim's trim rules answer 0 (as min_count says), 1 (drop) or 2 (keep).
 TrimRule = Callable[[str, int, int], int]
 RULE_DEFAULT, RULE_DISCARD, RULE_KEEP = 0, 1, 2
-MOST = (1 << 63) - 1  # the largest count that int64 holds
+MOST = (1 << 63) - 1  # the largest number that int64 holds
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,9 +50,9 @@ class Vocabulary:
     @classmethod
     def from_counts(cls, counts: Mapping[str, int], unk: str | None = None) -> Vocabulary:
         """A vocabulary of just these words."""
-        word, most = max(counts.items(), key=lambda item: item[1], default=("", 0))
-        if most > MOST:
-            raise OptionError(f"the count of {word!r} comes to {most}, more than the {MOST} that can be held; lower it")
+        total = sum(counts.values())
+        if total > MOST:
+            raise OptionError(f"the counts come to {total} in all, more than the {MOST} that can be held; lower them")
         ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0].encode("utf-8", "surrogatepass")))
         return cls([word for word, _ in ordered], np.array([count for _, count in ordered], np.int64), unk)
 
@@ -113,11 +113,14 @@ class Vocabulary:
             if not count.isdecimal() or not word or len(count) > len(str(MOST)) or int(count) > MOST:
                 raise FormatError(f"{fspath(path)} line {number} is not a word and its count: {line[:60]!r}")
             if word in counts:
-                raise FormatError(f"{fspath(path)} line {number} repeats the word {word!r}; remove one of the two")
+                raise FormatError(f"{fspath(path)} line {number} repeats the word {word[:60]!r}; remove one of the two")
             counts[word] = int(count)
         if not counts:
             raise FormatError(f"{fspath(path)} holds 0 words; a vocabulary has one word and its count per line")
-        return cls.from_counts(counts)
+        try:
+            return cls.from_counts(counts)
+        except OptionError as error:
+            raise FormatError(f"{fspath(path)}: {error}") from None
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write `word count` lines, whole or not at all."""

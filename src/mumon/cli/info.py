@@ -31,7 +31,7 @@ def info(model: options.Model, json: options.Json = False) -> None:
         vectors = WordVectors.load(model)
     about |= {"words": len(vectors), "vector_size": vectors.vector_size}
     if vectors.counts is not None:
-        about["counted_tokens"] = int(vectors.counts.sum())
+        about["counted_tokens"] = sum(vectors.counts.tolist())  # which no file can make overflow
     about["mean_norm"] = round(float(vectors.norms.mean()), 4)
     about["first_words"] = vectors.index_to_key[:8]
     if json:

@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from mumon.compression import DAMAGE, decompressed
+from mumon.compression import DAMAGE, ExpansionError, check_expansion, decompressed
 from mumon.corpus.text import DEFAULT_FIELD, DOCUMENT_END, Piece, TextOptions
-from mumon.errors import CorpusError
+from mumon.errors import CorpusError, one_line, some_names
 
 STDIN = "-"
 PIECE_BYTES = 1 << 20
 PARQUET_ROWS = 256
+MAX_UNCUT_BYTES = 1 << 26  # of one word, or of one JSON record: they are held in memory whole
 SNIFF_BYTES = 8192  # a NUL among the first bytes gives a binary file away
 JSON_LINES = {".jsonl", ".ndjson", ".json"}
 
@@ -120,6 +121,8 @@ def read_pieces(name: str, options: TextOptions, advance: Callable[[int], None])
             yield from _cut(stream, raw, origin, is_json_lines(name, options), advance)
             if size and stream is raw and raw.tell() < size:
                 raise CorpusError(f"{origin} was cut to {raw.tell():,} of {size:,} bytes while it was read; try again")
+    except ExpansionError as error:
+        raise CorpusError(f"{origin} {error}") from None
     except DAMAGE as error:
         raise _damaged(origin, error) from None
     except OSError as error:  # zstd and bzip2 have no errors of their own, but the system's have numbers
@@ -127,8 +130,7 @@ def read_pieces(name: str, options: TextOptions, advance: Callable[[int], None])
 
 
 def _damaged(origin: str, error: Exception) -> CorpusError:
-    reason = (str(error).splitlines() or ["no reason given"])[0]
-    return CorpusError(f"{origin} is damaged or cut short ({reason}); make or fetch it again")
+    return CorpusError(f"{origin} is damaged or cut short ({one_line(error)}); make or fetch it again")
 
 
 def _open_raw(name: str) -> io.BufferedReader:
@@ -162,6 +164,11 @@ def _cut(
                 line += data.count(b"\n")
             held = []
         held.append(block[at:])
+        if len(held) > MAX_UNCUT_BYTES // PIECE_BYTES:
+            what = "a JSON record" if json_lines else "a word"
+            raise CorpusError(
+                f"{origin} has {what} of more than {MAX_UNCUT_BYTES:,} bytes; is it text, with line ends?"
+            )
         reached = raw.tell() if seekable else position + len(block)
         advance(reached - position)
         position = reached
@@ -170,38 +177,42 @@ def _cut(
 
 def _parquet_pieces(raw: io.BufferedReader, origin: str, field: str, advance: Callable[[int], None]) -> Iterator[Piece]:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     if not raw.seekable():
         raise CorpusError(
             f"{origin} is Parquet, which is read from its end and cannot come through a pipe; name a file"
         )
     try:
-        file = pq.ParquetFile(raw)
-    except (pa.ArrowException, OSError) as error:
+        yield from _parquet_texts(raw, origin, field, advance)
+    except CorpusError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, LookupError, MemoryError) as error:
+        # names that are not UTF-8 are ValueErrors; a page may promise 2 GB, and Arrow believes it until it has looked
         raise _damaged(f"the Parquet file {origin}", error) from None
+
+
+def _parquet_texts(raw: io.BufferedReader, origin: str, field: str, advance: Callable[[int], None]) -> Iterator[Piece]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    file = pq.ParquetFile(raw)
     columns = file.schema_arrow.names
     if field not in columns:
-        raise CorpusError(f"{origin} has no column {field!r} but {', '.join(columns[:8])}; name it with --text-field")
-    kind = file.schema_arrow.field(field).type
+        raise CorpusError(f"{origin} has no column {field!r} but {some_names(columns)}; name it with --text-field")
+    kind = file.schema_arrow.field(columns.index(field)).type
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-        raise CorpusError(f"column {field!r} of {origin} holds {kind}, not text; choose another with --text-field")
-    size = os.fstat(raw.fileno()).st_size
-    done, rows = 0, max(file.metadata.num_rows, 1)
-    for batch in _batches(file, field, origin):
+        raise CorpusError(
+            f"column {field!r} of {origin} holds {one_line(kind, 60)}, not text; choose another with --text-field"
+        )
+    size, about = os.fstat(raw.fileno()).st_size, file.metadata
+    unpacked = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
+    check_expansion(size, unpacked)
+    done, rows = 0, max(about.num_rows, 1)
+    for batch in file.iter_batches(PARQUET_ROWS, columns=[field]):
         # As bytes: Parquet does not promise that its strings are valid UTF-8.
         texts = batch.column(0).cast(kind).cast(pa.large_binary()).drop_null().to_pylist()
         yield Piece(DOCUMENT_END.join([*texts, b""]), origin)
         advance(size * (done + len(batch)) // rows - size * done // rows)
         done += len(batch)
-
-
-def _batches(file: Any, field: str, origin: str) -> Iterator[Any]:
-    import pyarrow as pa
-
-    try:
-        yield from file.iter_batches(PARQUET_ROWS, columns=[field])
-    except (pa.ArrowException, OSError) as error:
-        raise _damaged(f"the Parquet file {origin}", error) from None

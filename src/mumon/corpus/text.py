@@ -9,7 +9,7 @@ import sys
 import unicodedata
 from dataclasses import dataclass
 
-from mumon.errors import CorpusError
+from mumon.errors import CorpusError, some_names
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 DEFAULT_FIELD = "text"
@@ -19,8 +19,9 @@ DOCUMENT_END = b"\n\n"  # ends a sentence of running text, too
 # pattern of regular expressions whose \w includes combining marks; Python's does not, see `_running_text_pattern`.
 WORD = r"\w+(?:['’‑-]\w+)*"
 # A sentence ends at a terminator before white space that no lower-case letter follows ("e.g. this" goes on), at the
-# full-width terminators and dandas, which need no space, or at an empty line.
-SENTENCE_END = r"[.!?…]+[\"'”’)\]]*(?=\s+[^\sa-zß-öø-ÿ]|\s*\Z)|[。！？।॥]+|\n[^\S\n]*\n"
+# full-width terminators and dandas, which need no space, or at an empty line. Looking behind spares a run of full stops
+# from being tried from each of them: a table of contents of n dots would take n² steps.
+SENTENCE_END = r"(?<![.!?…])[.!?…]+[\"'”’)\]]*(?=\s+[^\sa-zß-öø-ÿ]|\s*\Z)|[。！？।॥]+|\n[^\S\n]*\n"
 JOINERS = "\u200c\u200d"  # inside words of Persian and of Indic scripts
 
 
@@ -115,15 +116,17 @@ def _json_text(text: str, piece: Piece, field: str) -> bytes:
             continue
         try:
             record = json.loads(line)
+        except RecursionError:
+            raise CorpusError(f"{piece.origin} line {number} is JSON nested too deeply; leave it out") from None
         except ValueError as error:
             reason = f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else error
             raise CorpusError(f"{piece.origin} line {number} is not valid JSON ({reason})") from None
         if not isinstance(record, dict):
             raise CorpusError(f"{piece.origin} line {number} is a JSON {type(record).__name__}; each must be an object")
         if field not in record:
-            known = ", ".join(list(record)[:8])
             raise CorpusError(
-                f"{piece.origin} line {number} has no field {field!r} but {known}; name the field with --text-field"
+                f"{piece.origin} line {number} has no field {field!r} but {some_names(record)}; name the field with "
+                "--text-field"
             )
         if record[field] is not None:
             if not isinstance(record[field], str):

@@ -11,11 +11,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mumon.compression import DAMAGE, decompressed
-from mumon.errors import FormatError
+from mumon.compression import DAMAGE, ExpansionError, decompressed
+from mumon.errors import FormatError, one_line
 from mumon.evaluation.tasks import Kind, Task
 
 DELIMITERS = ("\t", ",", ";")
+MOST_MEMBERS = 100
 COLUMNS: dict[str, int] = {"similarity": 3, "analogy": 4, "categories": 2}
 # What the columns of a header are called; a file of nothing but such words would lose its first line.
 HEADER = re.compile(r"[abcd]|word[ _-]?\d*|answer|expected|question|category|class|label|concept", re.IGNORECASE)
@@ -73,12 +74,15 @@ def _rows(path: Path) -> tuple[list[list[str]], list[str]]:
             section = line.lstrip(": ").strip()
             continue
         text = line.rstrip().rstrip(delimiter or "")
-        rows.append([field.strip() for field in _fields(text, delimiter)])
+        try:
+            rows.append([field.strip() for field in _fields(text, delimiter)])
+        except csv.Error as error:
+            raise FormatError(f"{path} has a line that cannot be split ({error}): {text[:60]!r}; correct it") from None
         sections.append(section)
         if len(rows[-1]) != len(rows[0]) or not all(rows[-1]):
             raise FormatError(
                 f"{path} has {len(rows[0])} columns in its first line and {len(list(filter(None, rows[-1])))} in "
-                f"{line.strip()!r}; give all lines as many"
+                f"{line.strip()[:60]!r}; give all lines as many"
             )
     return rows, sections
 
@@ -98,8 +102,10 @@ def read_lines(path: Path, encoding: str = "utf-8-sig") -> list[str]:
         raise FormatError(
             f"{path} is not {error.encoding.upper()} text (byte {error.start}); convert it first"
         ) from None
-    except DAMAGE as error:
-        raise FormatError(f"{path} is damaged ({error}); fetch it again") from None
+    except ExpansionError as error:
+        raise FormatError(f"{path} {error}") from None
+    except (OSError, *DAMAGE) as error:
+        raise FormatError(f"{path} cannot be read ({one_line(error)}); it may be damaged, so fetch it again") from None
 
 
 def _kind(rows: list[list[str]], path: Path) -> Kind:
@@ -117,7 +123,9 @@ def _kind(rows: list[list[str]], path: Path) -> Kind:
 def _gold(rows: list[list[str]], path: Path) -> NDArray[np.float64]:
     bad = next((row for row in rows if not _is_number(row[2])), None)
     if bad is not None:
-        raise FormatError(f"{path} gives {' '.join(bad[:2])!r} the score {bad[2]!r}, which is no number; correct it")
+        raise FormatError(
+            f"{path} gives {' '.join(bad[:2])[:60]!r} the score {bad[2][:60]!r}, which is no number; correct it"
+        )
     return np.array([float(row[2]) for row in rows])
 
 
@@ -139,8 +147,13 @@ def _outliers(path: Path, name: str) -> Task:
             title, members = title.lstrip(": ").strip(), words.split()
             if not rest or len(members) < 2:
                 raise FormatError(
-                    f"{file} has the topic {title!r} with {len(members)} words and {'some' if rest else '0'} outliers; "
-                    "list 2 or more words that belong together, an empty line, then the outliers"
+                    f"{file} has the topic {title[:60]!r} with {len(members)} words and {'some' if rest else '0'} "
+                    "outliers; list 2 or more words that belong together, an empty line, then the outliers"
+                )
+            if len(members) > MOST_MEMBERS:  # each outlier takes all of them along
+                raise FormatError(
+                    f"{file} has the topic {title[:60]!r} with {len(members)} words that belong together; list at most "
+                    f"{MOST_MEMBERS}"
                 )
             for stranger in rest[0].split():
                 items.append((*members, stranger))

@@ -29,6 +29,7 @@ from mumon.formats.base import (
 )
 
 SNIFF_BYTES = 1 << 16
+SNIFF_NUMBERS = 1 << 16  # more of them in a row are believed unseen
 _COMPRESSED_SUFFIXES = {".gz", ".bz2", ".xz", ".zst"}
 
 
@@ -149,7 +150,7 @@ def detect(path: str | os.PathLike[str]) -> Format:
             raise FormatError(f"{source} is empty (0 bytes of vectors); write or download it again")
         if header is None or suffix == ".glove":
             return FORMATS["glove"]
-        dim = min(max(int(header[2]), 0), 1 << 20)
+        dim = min(max(int(header[2]), 0), SNIFF_NUMBERS)
         sample = stream.read(SNIFF_BYTES + 32 * dim)
     if suffix == ".bin" and _may_be_binary(sample, dim):  # four bytes of a float may well be "0.25"
         return FORMATS["word2vec-bin"]

@@ -73,11 +73,13 @@ def _check_words(words: Sequence[str]) -> None:
     first_row: dict[str, int] = {}
     for row, word in enumerate(words):
         if first_row.setdefault(word, row) != row:
-            raise FormatError(f"{word!r} is both word {first_row[word] + 1} and word {row + 1}; rename one of them")
+            raise FormatError(
+                f"{word[:60]!r} is both word {first_row[word] + 1} and word {row + 1}; rename one of them"
+            )
         try:
             word.encode()
         except UnicodeEncodeError:
-            raise FormatError(f"{word!r} (word {row + 1}) cannot be written as UTF-8; rename it") from None
+            raise FormatError(f"{word[:60]!r} (word {row + 1}) cannot be written as UTF-8; rename it") from None
 
 
 def first_non_finite_row(vectors: Floats, block: int = 1024) -> int | None:
@@ -98,6 +100,8 @@ def as_format_errors(path: Path) -> Iterator[None]:
         raise
     except FileNotFoundError:
         raise FormatError(f"there is nothing at {path}; check the name") from None
+    except compression.ExpansionError as error:
+        raise FormatError(f"{path} {error}") from None
     except (OSError, *compression.DAMAGE) as error:
         reason = " ".join(str(error).split())
         raise FormatError(f"{path} cannot be read ({reason}); the file may be damaged, so fetch it again") from error

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import os
+import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,8 +26,9 @@ import numpy as np
 
 from mumon import __version__
 from mumon.atomic import CONFIG_NAME, FORMAT_MARKER, atomic_directory
-from mumon.errors import FormatError, OptionError
+from mumon.errors import FormatError, OptionError, one_line
 from mumon.formats.base import Counts, Floats, LoadedVectors, check_writable, first_non_finite_row
+from mumon.strict_json import parse
 
 FORMAT_VERSION = 1
 TENSORS_NAME = "model.safetensors"
@@ -177,9 +179,9 @@ def _read_config(directory: Path) -> dict[str, Any]:
     if config.get("format") != FORMAT_MARKER:
         raise FormatError(f"{directory} is not a mumon model: its {CONFIG_NAME} has no format 'mumon'; check the name")
     if config.get("format_version") != FORMAT_VERSION:
+        shown = reprlib.repr(config.get("format_version"))
         raise FormatError(
-            f"{directory} has format version {config.get('format_version')!r} where this mumon reads {FORMAT_VERSION}; "
-            "install a newer mumon"
+            f"{directory} has format version {shown} where this mumon reads {FORMAT_VERSION}; install a newer mumon"
         )
     if not isinstance(config.get("training"), dict) or not isinstance(config.get("unknown_row"), bool):
         raise FormatError(f"{directory / CONFIG_NAME} has no usable training or unknown_row; save the model again")
@@ -238,15 +240,12 @@ def write_tensors(directory: Path, vectors: Floats, output: Floats | None, zero_
 
 
 def _read_json(path: Path) -> dict[str, Any]:
+    if not path.is_file():  # nor a pipe or device, which might never end
+        raise FormatError(f"{path.parent} has no {path.name}; it is not a whole mumon model, so save it again")
     try:
-        value = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        raise FormatError(
-            f"{path.parent} has no {path.name}; it is not a whole mumon model, so save it again"
-        ) from None
-    except (OSError, ValueError, RecursionError) as error:
-        reason = " ".join(str(error).split())
-        raise FormatError(f"{path} cannot be read as JSON ({reason}); save the model again") from None
+        value = parse(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise FormatError(f"{path} cannot be read as JSON ({one_line(error)}); save the model again") from None
     if not isinstance(value, dict):
         raise FormatError(f"{path} holds a {type(value).__name__} where an object was expected; save the model again")
     return value
@@ -254,8 +253,10 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 def _size(config: dict[str, Any], key: str, directory: Path) -> int:
     value = config.get(key)
-    if type(value) is not int or value < 1:
-        raise FormatError(f"{directory / CONFIG_NAME} has {key} {value!r}, not a number of at least 1; save it again")
+    if type(value) is not int or not 1 <= value < 1 << 63:
+        raise FormatError(
+            f"{directory / CONFIG_NAME} has {key} {reprlib.repr(value)}, not a number of at least 1; save it again"
+        )
     return value
 
 
@@ -276,8 +277,13 @@ def _read_vocab(path: Path, V: int) -> tuple[list[str], Counts | None]:
     if len(set(words)) != V:
         first: dict[str, int] = {}
         row = next(row for row, word in enumerate(words) if first.setdefault(word, row) != row)
-        raise FormatError(f"{path} has {words[row]!r} as word {first[words[row]] + 1} and {row + 1}; save it again")
-    return words, _checked_counts(vocab.get("counts"), V, str(path))
+        raise FormatError(
+            f"{path} has {words[row][:60]!r} as word {first[words[row]] + 1} and {row + 1}; save it again"
+        )
+    counts = vocab.get("counts")
+    if isinstance(counts, list) and not set(map(type, counts)) <= {int}:
+        counts = []  # NumPy would make all as large as the largest, were there strings
+    return words, _checked_counts(counts, V, str(path))
 
 
 def _checked_counts(counts: Any, V: int, where: str) -> Counts | None:
@@ -293,6 +299,8 @@ def _checked_counts(counts: Any, V: int, where: str) -> Counts | None:
     if array.min() < 0:
         row = int(array.argmin())
         raise FormatError(f"{where}: the count of word {row + 1} is {array[row]}, below 0; save the model again")
+    if array.sum(dtype=np.float64) >= 2.0**63:
+        raise FormatError(f"{where}: the counts of the {V} words add up to 2^63 or more; save the model again")
     return array.astype(np.int64)
 
 
@@ -319,8 +327,10 @@ def _read_tensors(path: Path, V: int, D: int, zero_row: bool, output: bool) -> t
                     )
                 if name == "embeddings" or output:
                     tensors[name] = _mapped(path, name, shape)
-    except (SafetensorError, OSError) as error:
-        reason = " ".join(str(error).split())
+    except FormatError:
+        raise
+    except (SafetensorError, OSError, ValueError, LookupError, TypeError) as error:  # the last three from `_mapped`
+        reason = one_line(error)
         raise FormatError(f"{path} cannot be read ({reason}); the file may be truncated, so save it again") from None
     for name, tensor in tensors.items():
         bad = first_non_finite_row(tensor)
@@ -335,6 +345,6 @@ def _mapped(path: Path, name: str, shape: tuple[int, ...]) -> Floats:
     """One tensor of a file that the library has found whole; it would copy the tensor, and does not say where it is."""
     with path.open("rb") as file:
         size = int.from_bytes(file.read(8), "little")
-        begin: int = json.loads(file.read(size))[name]["data_offsets"][0]
+        begin: int = parse(file.read(size))[name]["data_offsets"][0]
     matrix = np.memmap(path, "<f4", "c", 8 + size + begin, shape).view(np.ndarray)
     return matrix.copy() if os.name == "nt" else matrix  # Windows would not let a mapped model be replaced

@@ -19,6 +19,7 @@ from mumon.errors import FormatError
 from mumon.formats.base import Counts, Floats, LoadedVectors, open_stream
 
 BLOCK_BYTES = 1 << 22
+MAX_ROW_BYTES = 1 << 22  # 300,000 numbers; more without an end of line is no row
 SAMPLE_ROWS = 100  # rows that vote on D
 FIRST_NUMBERS = 1 << 20  # room made before the number of rows is known
 
@@ -63,7 +64,7 @@ class Rows:
 def read(path: Path, limit: int | None = None) -> LoadedVectors:
     """Read GloVe text; D is what most of the first rows agree on."""
     with open_stream(path) as stream:
-        blocks = line_blocks(stream, 0)
+        blocks = line_blocks(stream, 0, path)
         first = next(blocks, None)
         if first is None:
             raise FormatError(f"{path} is empty (0 bytes of vectors); write or download it again")
@@ -89,7 +90,7 @@ def write(path: Path, words: Sequence[str], vectors: Floats, counts: Counts | No
         write_rows(file, words, vectors)
 
 
-def line_blocks(stream: IO[bytes], offset: int) -> Iterator[Block]:
+def line_blocks(stream: IO[bytes], offset: int, path: Path) -> Iterator[Block]:
     """Cut a stream, which stands at byte `offset`, into blocks of whole lines, without the blank lines that end it."""
     rest = b""
     while chunk := stream.read(BLOCK_BYTES):
@@ -100,6 +101,10 @@ def line_blocks(stream: IO[bytes], offset: int) -> Iterator[Block]:
             yield offset, data[:end].split(b"\n")
             data, offset = data[end + 1 :], offset + end + 1
         rest = data
+        if len(rest) > MAX_ROW_BYTES:
+            raise FormatError(
+                f"{path} has no end of a row in the {len(rest)} bytes from byte {offset}; is this a file of vectors?"
+            )
     rest = rest.rstrip(b" \r\n")
     if rest:
         yield offset, rest.split(b"\n")
@@ -157,7 +162,9 @@ def _add_one_by_one(rows: Rows, lines: list[bytes], offset: int) -> None:
             values = np.array(numbers, np.float32)
         if not np.isfinite(values).all():
             column = int(np.isfinite(values).argmin())
-            raise FormatError(f"{place} has number {column + 1} not finite ({fields[column].decode()}); remove the row")
+            raise FormatError(
+                f"{place} has number {column + 1} not finite ({fields[column][:40].decode()!r}); remove the row"
+            )
         rows.add([word], values[None])
         offset += len(line) + 1
 

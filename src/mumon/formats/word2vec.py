@@ -18,7 +18,7 @@ from mumon.formats.glove import Rows, line_blocks, read_rows, trailing_numbers, 
 
 CHUNK_BYTES = 1 << 24
 MAX_WORD_BYTES = 1 << 16  # a longer one means that the rows are not where the header says
-MAX_PACKED_DIM = 1 << 24
+MAX_PACKED_DIM = 1 << 20  # numbers in a row of a packed file, whose size does not bound them
 
 
 def read_text(path: Path, limit: int | None = None) -> LoadedVectors:
@@ -28,7 +28,7 @@ def read_text(path: Path, limit: int | None = None) -> LoadedVectors:
         wanted = count if limit is None else min(count, limit)
         believed = _check_size(path, count, dim, offset, row_bytes=2 * dim + 1)
         rows = Rows(path, dim, wanted if believed else None)
-        extra = read_rows(line_blocks(stream, offset), rows, wanted)
+        extra = read_rows(line_blocks(stream, offset, path), rows, wanted)
     _check_count(path, len(rows.words), wanted, count)
     if wanted == count:
         if extra is not None:
@@ -102,7 +102,10 @@ def _check_size(path: Path, count: int, dim: int, offset: int, row_bytes: int) -
     if is_compressed(path):
         # the packed size says nothing about V, but one row must still be a size that memory can hold
         if dim > MAX_PACKED_DIM:
-            raise FormatError(f"{path} promises rows of {dim} numbers in its header; the file may be damaged")
+            raise FormatError(
+                f"{path} promises rows of {dim} numbers in its header, and a packed file may have {MAX_PACKED_DIM}; "
+                "unpack it, or correct the header"
+            )
         return False
     size = path.stat().st_size
     least = offset + count * row_bytes - 1  # the last newline is optional

@@ -7,14 +7,26 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from mumon import __version__
 from mumon.atomic import atomic_file
 from mumon.corpus import EncodedCorpus
 from mumon.corpus.digest import corpus_digest
-from mumon.errors import FormatError, OptionError
-from mumon.sweep.space import Options, Range, Search, Space, configurations, label, parse_values, shown
+from mumon.errors import FormatError, OptionError, one_line
+from mumon.strict_json import parse
+from mumon.sweep.space import (
+    Options,
+    Range,
+    Search,
+    Space,
+    checked_fixed,
+    checked_space,
+    configurations,
+    label,
+    parse_values,
+    shown,
+)
 
 if TYPE_CHECKING:
     from mumon.evaluation.tasks import Task
@@ -22,6 +34,13 @@ if TYPE_CHECKING:
 PLAN_NAME = "sweep.json"
 FORMAT = "mumon-sweep"
 FORMAT_VERSION = 1
+KINDS: dict[str, Any] = {  # of what sweep.json has to say, before it is looked at closely
+    **dict.fromkeys(("corpus", "search", "version"), str),
+    **dict.fromkeys(("tasks", "space", "fixed"), dict),
+    **dict.fromkeys(("draws", "seed"), int | None),
+    "tokens": int,
+    "seeds": list,
+}
 NOT_PLANNED = ("workers",)  # how many threads train changes the time, not the question
 
 
@@ -53,11 +72,17 @@ class Plan:
     def from_json(cls, record: Mapping[str, Any]) -> Plan:
         """The reverse of `to_json`."""
         known = {name: record[name] for name in cls.__dataclass_fields__}
-        known["seeds"] = tuple(record["seeds"])
-        known["space"] = {
+        for name, kind in KINDS.items():
+            if not isinstance(known[name], kind):
+                raise ValueError(f"its {name} is a {type(known[name]).__name__}")
+        if not all(type(seed) is int for seed in known["seeds"]) or known["search"] not in get_args(Search):
+            raise ValueError("its seeds or its search are not such")
+        space = {
             name: parse_values(name, values) if isinstance(values, str) else values
             for name, values in record["space"].items()
         }
+        known["seeds"], known["space"] = tuple(known["seeds"]), checked_space(space, known["search"])
+        known["fixed"] = checked_fixed(known["fixed"], known["space"])
         return cls(**known)
 
     def differs(self, old: Plan) -> str | None:
@@ -144,6 +169,7 @@ def adopt(plan: Plan, folder: Path) -> None:
     if path.exists():
         old = _read(path)
         if difference := plan.differs(old):
+            difference = one_line(difference)
             raise OptionError(f"{folder} holds another sweep: {difference}; choose another folder, or the same options")
     folder.mkdir(exist_ok=True)
     write_json(path, plan.to_json())
@@ -164,14 +190,14 @@ def task_digest(task: Task) -> str:
 
 def _read(path: Path) -> Plan:
     try:
-        record = json.loads(path.read_bytes())
+        record = parse(path.read_bytes())
         if not isinstance(record, dict):
             raise ValueError("it holds no object")
         if record.get("format") != FORMAT or record.get("format_version") != FORMAT_VERSION:
             raise ValueError(f"format {record.get('format')!r}, version {record.get('format_version')!r}")
         return Plan.from_json(record)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise FormatError(f"{path} is not the plan of a sweep ({error}); choose another folder") from None
+        raise FormatError(f"{path} is not the plan of a sweep ({one_line(error)}); choose another folder") from None
 
 
 def _spelt(name: str, values: list[Any] | Range) -> str:

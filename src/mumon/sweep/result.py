@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import shlex
 from collections.abc import Mapping, Sequence
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mumon import __version__
+from mumon.strict_json import parse
 from mumon.sweep.choice import Configuration, best_per_value
 from mumon.sweep.plan import Plan, write_json
 from mumon.sweep.space import OBJECTIVES, Options, is_numeric, swept
@@ -145,7 +145,7 @@ class SweepResult:
 def earlier_tests(folder: Path) -> tuple[list[Tested], list[dict[str, Any]]]:
     """The models that an earlier call has tested, and how they compared; nothing if there was none."""
     try:
-        record = json.loads((folder / RESULT_NAME).read_bytes())
+        record = parse((folder / RESULT_NAME).read_bytes())
         return [Tested.from_json(model) for model in record["tested"]], record["comparisons"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):  # it can be made again
         return [], []

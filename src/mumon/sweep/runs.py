@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from mumon.atomic import atomic_file
-from mumon.errors import FormatError
+from mumon.errors import FormatError, one_line
+from mumon.settings import finite_number, whole_number
+from mumon.strict_json import parse
 from mumon.sweep.space import Options
 
 RUNS_NAME = "runs.jsonl"
@@ -49,9 +51,19 @@ class Run:
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Run:
         """The reverse of `to_json`."""
-        known = {name: record[name] for name in cls.__dataclass_fields__}
-        known["dev"] = {name: _or_nan(score) for name, score in record["dev"].items()}
-        return cls(**{**known, "mean": _or_nan(record["mean"]), "loss": _or_nan(record["loss"])})
+        if not isinstance(record["failed"], str | None):
+            raise ValueError("failed is no sentence")
+        return cls(
+            options={name: _plain(name, value) for name, value in record["options"].items()},
+            seed=whole_number("seed", record["seed"], least=0),
+            dev={name: _or_nan(name, score) for name, score in record["dev"].items()},
+            mean=_or_nan("mean", record["mean"]),
+            covered=whole_number("covered", record["covered"], least=0),
+            asked=whole_number("asked", record["asked"], least=0),
+            loss=_or_nan("loss", record["loss"]),
+            seconds=finite_number("seconds", record["seconds"]),
+            failed=record["failed"],
+        )
 
 
 class RunLog:
@@ -77,11 +89,11 @@ class RunLog:
         runs = []
         for number, line in enumerate(lines, 1):
             try:
-                runs.append(Run.from_json(json.loads(line)))
+                runs.append(Run.from_json(parse(line)))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 if number < len(lines):
                     raise FormatError(
-                        f"{self.path} line {number} is damaged ({error}); remove it to have that run repeated"
+                        f"{self.path} line {number} is damaged ({one_line(error)}); remove it to have that run repeated"
                     ) from None
         if len(runs) < len(lines) or not text.endswith(b"\n"):  # the last line was cut off while it was written
             with atomic_file(self.path) as file:
@@ -109,5 +121,12 @@ def _or_none(number: float) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _or_nan(number: float | None) -> float:
-    return math.nan if number is None else float(number)
+def _or_nan(name: str, number: float | None) -> float:
+    return math.nan if number is None else finite_number(name, number)
+
+
+def _plain(name: str, value: Any) -> Any:
+    """The value of an option, which is no list of values and no number that JSON cannot hold."""
+    if value is None or isinstance(value, str | bool):
+        return value
+    return whole_number(name, value, least=-(1 << 63)) if isinstance(value, int) else finite_number(name, value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 import shutil
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ from typing import Any
 from mumon.atomic import CONFIG_NAME
 from mumon.model import MODEL_OPTIONS, Word2Vec
 from mumon.settings import Settings
+from mumon.strict_json import parse
 from mumon.sweep.runs import Run
 from mumon.sweep.space import Options
 
@@ -69,7 +69,7 @@ class Shelf:
 
 def _saved_signature(path: Path) -> dict[str, Any] | None:
     try:
-        config = json.loads((path / CONFIG_NAME).read_bytes())
+        config = parse((path / CONFIG_NAME).read_bytes())
         return _comparable({**config["training"], "vector_size": config["vector_size"]})
     except (OSError, ValueError, KeyError, TypeError):  # no model, or one that was not trained
         return None
