@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import io
 import json
+import signal
 import tempfile
 from pathlib import Path
 
@@ -14,11 +15,13 @@ import pyarrow.parquet as pq
 
 from mumon.formats import write_vectors
 from mumon.model import Word2Vec
+from mumon.progress import Progress
 from mumon.sweep.plan import Plan
 from mumon.sweep.runs import Run, _line
 from mumon.sweep.space import Range
 
 WORDS = ["the", "naïve", "new-york", "of"]
+CHECKPOINT = "epoch-1-block-1.mumon"
 MODEL_FILES = ("config.json", "vocab.json", "history.json", "model.safetensors")
 LONGEST_SENTENCE = 1000  # of a refusal, beside the names it repeats
 
@@ -49,6 +52,27 @@ def vectors(format: str) -> bytes:
         path = Path(folder) / "v"
         write_vectors(path, WORDS, values, format=format)
         return path.read_bytes()
+
+
+@functools.cache
+def checkpoint_files() -> dict[str, bytes]:
+    """The files of a checkpoint in the middle of training, all in one folder called CHECKPOINT."""
+    stop = _StopAtOnce()
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            Word2Vec([["a", "b", "c"]] * 999, vector_size=2, min_count=1, workers=1, checkpoints=folder, progress=stop)
+        except KeyboardInterrupt as error:
+            assert error.checkpoint is not None, error
+            return {path.name: path.read_bytes() for path in error.checkpoint.iterdir()}
+    raise AssertionError("training was not stopped")
+
+
+class _StopAtOnce(Progress):
+    """Stops training when it has a loss, once: after the first signal its handler is the ordinary one again."""
+
+    def update(self, done: int, **fields: float) -> None:
+        if "loss" in fields and signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+            signal.raise_signal(signal.SIGINT)
 
 
 @functools.cache

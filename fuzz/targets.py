@@ -27,8 +27,10 @@ from mumon.errors import MumonError
 from mumon.evaluation.files import read_task
 from mumon.formats import detect, read_vectors
 from mumon.formats.base import LoadedVectors
+from mumon.formats.checkpoint import STATE_NAME, read_checkpoint
 from mumon.formats.directory import load_model
 from mumon.model import Word2Vec
+from mumon.resume import standing
 from mumon.sweep import plan, result, runs
 from mumon.vocab import Vocabulary
 
@@ -116,6 +118,21 @@ def _model(name: str) -> Read:
     return read
 
 
+def _checkpoint(folder: Path, data: bytes) -> None:
+    """The state of a checkpoint, with checksums for the files that are there; training goes on from what is read."""
+    path = folder / "kept" / examples.CHECKPOINT
+    if not path.exists():
+        path.mkdir(parents=True)
+        for file, content in examples.checkpoint_files().items():
+            (path / file).write_bytes(content)
+    (path / STATE_NAME).write_bytes(data)
+    loaded, state = read_checkpoint(path)
+    check_vectors(loaded)
+    history, schedule, position = standing(loaded, state)
+    assert len(history) == state.first_epoch and 0 <= position.tally.blocks <= state.blocks
+    assert np.isfinite(schedule.rate(0))
+
+
 def _vocabulary(folder: Path, data: bytes) -> None:
     path = folder / "vocab.txt"
     path.write_bytes(data)
@@ -177,6 +194,7 @@ TARGETS = {
     "packed": Target(_packed, [bytes([n]) + data for n in range(4) for data in (_TEXT, _BINARY, _GLOVE)]),
     "damaged-packed": Target(_vectors(None), [pack(data) for pack in PACKERS for data in (_TEXT, _BINARY)]),
     **{f"model-{name}": Target(_model(name), [content]) for name, content in _MODEL.items()},
+    "checkpoint": Target(_checkpoint, [examples.checkpoint_files()[STATE_NAME]]),
     "vocabulary": Target(_vocabulary, [b"the 9\nnew york 4\nof\t3\n"]),
     "corpus-plain": Target(_corpus("c.txt", TextOptions()), examples.TEXTS),
     "corpus-packed": Target(_corpus("c", TextOptions(lowercase=True)), [p(t) for p in PACKERS for t in examples.TEXTS]),

@@ -162,6 +162,10 @@ class Word2Vec:
         self.vector_size, self.epochs = whole_number("vector_size", vector_size), whole_number("epochs", epochs)
         self.min_count = whole_number("min_count", min_count, least=0)
         self.max_final_vocab = None if max_final_vocab is None else whole_number("max_final_vocab", max_final_vocab)
+        try:
+            (unk or "").encode()
+        except UnicodeEncodeError:
+            raise OptionError(f"unk is {unk!r}, which cannot be written as UTF-8; choose another word") from None
         self.trim_rule, self.unk = trim_rule, unk
         self.text = TextOptions(tokenize, lowercase, text_field)
         self.history: list[Epoch] = []
@@ -277,7 +281,7 @@ class Word2Vec:
             elif merge_vocab is not None:
                 self.build_vocab(corpus, merge_vocab=merge_vocab)
             vocabulary = self._counted(corpus)
-            self._schedule = self._with_rate(schedule, corpus.tokens, progress)
+            self._schedule = self._with_rate(schedule, corpus, progress)
             lookup = vocabulary.lookup(corpus)
             trainer = Trainer(corpus, lookup, vocabulary.counts, self._source, self._target, self.settings, progress)
             keeper = None if kept is None else self._keeper(kept, trainer, plan, position, progress)
@@ -353,14 +357,16 @@ class Word2Vec:
         schedule.check_left(epochs)
         return schedule, epochs
 
-    def _with_rate(self, schedule: Schedule, tokens: int, progress: Progress) -> Schedule:
+    def _with_rate(self, schedule: Schedule, corpus: EncodedCorpus, progress: Progress) -> Schedule:
         """A schedule whose rate, if nobody gave one, is chosen by all tokens that the model will then have seen."""
         if schedule.alpha is not None:
             return schedule
-        seen = self._tokens_before + sum(epoch.tokens for epoch in self.history) + tokens * schedule.total
+        seen = self._tokens_before + sum(epoch.tokens for epoch in self.history) + corpus.tokens * schedule.total
         counts, settings = self._require_vocabulary().counts, self.settings
-        alpha = settings.default_alpha(seen, heaviest_share(counts, settings.sample, settings.row_exponent))
-        lowered = ", lowered because few words make up the text" if alpha < settings.default_alpha(seen) else ""
+        share, length = heaviest_share(counts, settings.sample, settings.row_exponent), corpus.usual_length
+        alpha = settings.default_alpha(seen, share, length)
+        usual = settings.default_alpha(seen, sentence=length)
+        lowered = ", lowered because few words make up the text" if alpha < usual else ""
         progress.note(f"learning rate {alpha:.3g}, by the rule for {seen:,} tokens in all epochs{lowered}")
         return replace(schedule, alpha=alpha)
 

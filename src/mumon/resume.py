@@ -9,7 +9,7 @@ from typing import Any
 from mumon.checkpoints import Subject
 from mumon.corpus import EncodedCorpus
 from mumon.corpus.digest import corpus_digest
-from mumon.errors import FormatError, OptionError
+from mumon.errors import FormatError, OptionError, one_line
 from mumon.formats.checkpoint import State, vocabulary_digest
 from mumon.formats.directory import Description, LoadedModel
 from mumon.matrices import Matrix
@@ -63,8 +63,10 @@ def standing(loaded: LoadedModel, state: State) -> tuple[list[Epoch], Schedule, 
     position = Position(epochs[state.first_epoch :], Tally.from_json(state.tally))
     try:
         schedule = Schedule(**state.schedule)
-    except TypeError as error:
-        raise FormatError(f"the schedule of the checkpoint is damaged ({error}); use an earlier one, {ANEW}") from None
+    except (TypeError, OptionError) as error:
+        raise FormatError(
+            f"the schedule of the checkpoint is damaged ({one_line(error)}); use an earlier one, {ANEW}"
+        ) from None
     if position.tally.blocks > state.blocks or len(position.history) > state.plan["epochs"]:
         raise FormatError(
             f"the checkpoint has {len(position.history)} epochs and {position.tally.blocks} of {state.blocks} "

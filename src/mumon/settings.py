@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mumon.corpus.encode import MAX_SENTENCE
 from mumon.errors import OptionError
 
 MAX_SHOWN = 60  # characters of a value in a message
@@ -35,7 +34,6 @@ class RateRule:
 
 # How many noise words how many targets share by default: as good as twice the noise words or half the batch, and the
 # fastest such (docs/speed.md).
-MOST_NOISE = 1 << 16  # and so many at most: each thread has room for them all
 SHARING = {"cbow": (16, 8), "sg": (32, 32)}
 
 # Steps that the fast kernels add up before anyone sees them must not add up to more than this many times a gradient:
@@ -56,7 +54,7 @@ RATES = {
 
 
 # What is larger than this is a slip, refused before it fills the memory or the day. A window may have any size: it ends
-# with the sentence, and no sentence is longer than MAX_SENTENCE.
+# with the sentence.
 LIMITS = {
     "workers": 1_024,  # more threads than large machines have; every one has buffers and a stack of its own
     "negative": 4_096,  # these three make arrays of batch × shared_negatives for each thread: 128 MB at most
@@ -107,9 +105,6 @@ class Settings:
                 object.__setattr__(self, name, usual)
         for name in ("window", "negative", "shared_negatives", "batch", "workers"):
             object.__setattr__(self, name, whole_number(name, getattr(self, name)))
-        for name in ("negative", "shared_negatives", "batch"):
-            if getattr(self, name) > MOST_NOISE:
-                raise OptionError(f"{name} is {getattr(self, name)}; it must be at most {MOST_NOISE}")
         object.__setattr__(self, "seed", whole_number("seed", self.seed, least=0))
         object.__setattr__(self, "ns_exponent", finite_number("ns_exponent", self.ns_exponent))
         if self.rate_exponent is not None:
@@ -131,11 +126,12 @@ class Settings:
             return self.rate_exponent
         return 0.0 if self.exact else 0.25
 
-    def default_alpha(self, tokens: int, heaviest_share: float = 0.0) -> float:
+    def default_alpha(self, tokens: int, heaviest_share: float = 0.0, sentence: float = math.inf) -> float:
         """The rate to start from when the user names none, for so many tokens to be trained, epochs included.
 
         The fast kernels add up the steps of a word before anyone sees them. Where few words make up most of the text
         (`sampling.heaviest_share`), and for wide windows where nothing is divided by C, that calls for smaller steps.
+        Windows end with their sentence, so that one wider than the usual `sentence` is no wider than that.
 
         >>> [round(Settings().default_alpha(tokens), 3) for tokens in (10**6, 10**8, 10**9, 10**10)]
         [0.3, 0.13, 0.075, 0.075]
@@ -146,14 +142,14 @@ class Settings:
         rate = RATES[kind].at(tokens)
         if self.exact:
             return rate
-        window = min(self.window, MAX_SENTENCE)
-        contexts = window + 1 if self.shrink_windows else 2 * window  # C, on average
+        # C, on average
+        contexts = min(self.window + 1 if self.shrink_windows else 2 * self.window, max(sentence - 1, 1))
         rate = min(rate, SAFE_PAIRS[kind] / contexts)
         if not heaviest_share:
             return rate
         divided = self.objective == "cbow" and self.division[1]
         # A CBOW row is read when the first window reaches it and written when the last has left it.
-        delay = self.batch + (2 * window if self.objective == "cbow" else 0)
+        delay = self.batch + (min(2 * self.window, sentence) if self.objective == "cbow" else 0)
         steps = max(SUMMED, delay) * heaviest_share * (1 if divided else contexts)
         return min(rate, SAFE_STEPS / steps)
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from mumon.corpus.sources import read_pieces
 from mumon.corpus.table import ByteTable, Ids, TokenTable, ranked
 from mumon.corpus.text import Piece, TextOptions, prepare
-from mumon.errors import CorpusError
+from mumon.errors import CorpusError, OptionError
 from mumon.progress import Progress
 
 # A longer sentence is cut, without losing a token, so that blocks of work and their buffers stay small.
@@ -156,7 +156,10 @@ def _in_order(pool: ThreadPoolExecutor, function: Any, items: Iterable[Any], ahe
     waiting: deque[Future[Any]] = deque()
     try:
         for item in items:
-            waiting.append(pool.submit(function, item))
+            try:
+                waiting.append(pool.submit(function, item))
+            except RuntimeError:  # the pool starts its threads when they are needed
+                raise OptionError("the system starts no more threads; ask for fewer (--threads)") from None
             if len(waiting) > ahead:
                 yield waiting.popleft().result()
         while waiting:

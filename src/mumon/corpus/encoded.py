@@ -23,6 +23,7 @@ from mumon.corpus.text import TextOptions
 from mumon.errors import CorpusError
 from mumon.progress import Progress
 
+AT_ONCE = 1 << 20  # sentences looked at together
 ENCODING = 1  # raise when the files below change meaning: older caches are then made again
 
 
@@ -52,6 +53,15 @@ class EncodedCorpus:
     def sentences(self) -> int:
         """How many sentences the text has."""
         return len(self.offsets) - 1
+
+    @property
+    def usual_length(self) -> float:
+        """The length of the sentence that a token stands in, on average over tokens."""
+        squares = 0.0
+        for first in range(0, self.sentences, AT_ONCE):
+            lengths = np.diff(self.offsets[first : first + AT_ONCE + 1]).astype(np.float64)
+            squares += float(lengths @ lengths)
+        return squares / self.tokens
 
     def read(self, begin: int, end: int) -> npt.NDArray[np.int32]:
         """ids[begin:end], read from the file: pages of a memory map look like memory that grows with the corpus."""

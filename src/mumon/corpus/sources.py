@@ -19,6 +19,7 @@ PIECE_BYTES = 1 << 20
 PARQUET_ROWS = 256
 MAX_UNCUT_BYTES = 1 << 26  # of one word, or of one JSON record: they are held in memory whole
 SNIFF_BYTES = 8192  # a NUL among the first bytes gives a binary file away
+MODEL_FOLDERS = {".mumon", ".checkpoints"}
 JSON_LINES = {".jsonl", ".ndjson", ".json"}
 
 
@@ -79,10 +80,14 @@ def _walk(folder: Path) -> Iterator[str]:
         raise unreadable(error.filename, error)
 
     for parent, folders, files in os.walk(folder, onerror=refuse):
-        folders[:] = [name for name in folders if not name.startswith(".") and not name.endswith(".mumon")]
+        folders[:] = [name for name in folders if not name.startswith(".") and not _is_model(Path(parent) / name)]
         paths = [Path(parent) / name for name in files if not name.startswith(".")]
         # Opening a pipe that nobody writes to would wait for ever. A link to nowhere stays: it should be noticed.
         yield from (str(path) for path in paths if path.is_file() or not path.exists())
+
+
+def _is_model(folder: Path) -> bool:
+    return folder.suffix in MODEL_FOLDERS or (folder / "model.safetensors").exists()
 
 
 def _look_alike(path: Path) -> str:

@@ -17,11 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from mumon import __version__
-from mumon.errors import FormatError
-from mumon.formats.directory import LoadedModel, load_model
+from mumon.errors import FormatError, one_line
+from mumon.formats.directory import CONFIG_NAME, HISTORY_NAME, TENSORS_NAME, VOCAB_NAME, LoadedModel, load_model
+from mumon.strict_json import parse
 
 STATE_NAME = "checkpoint.json"
 FORMAT, FORMAT_VERSION = "mumon checkpoint", 1
+FILES = (CONFIG_NAME, HISTORY_NAME, TENSORS_NAME, VOCAB_NAME)  # that a state has checksums of
 AT_ONCE = 1 << 20
 
 
@@ -51,10 +53,10 @@ def read_checkpoint(folder: Path) -> tuple[LoadedModel, State]:
     """Read a checkpoint; anything that is not as it was written is a FormatError."""
     state, checksums = _read_state(folder / STATE_NAME)
     for name, checksum in checksums.items():
-        if Path(name).name != name or not (folder / name).is_file():
-            raise FormatError(f"{folder} has no {name}, one of its {len(checksums)} files")
+        if name not in FILES or not (folder / name).is_file():
+            raise FormatError(f"{folder} has no {name[:40]!r}, one of its {len(checksums)} files")
         if _checksum(folder / name) != checksum:
-            raise FormatError(f"{folder / name} is not what was written: its checksum is not {checksum}")
+            raise FormatError(f"{folder / name} is not what was written: its checksum is not {checksum!r:.40}")
     model = load_model(folder)
     if vocabulary_digest(model.words) != state.vocabulary:
         raise FormatError(f"{folder} has {len(model.words):,} words that are not those of its {STATE_NAME}")
@@ -66,21 +68,22 @@ def read_checkpoint(folder: Path) -> tuple[LoadedModel, State]:
 def _read_state(path: Path) -> tuple[State, dict[str, int]]:
     kinds = {"dict[str, Any]": dict, "int": int, "str": str}
     try:
-        record = json.loads(path.read_bytes())
+        record = parse(path.read_bytes())
         if record["format"] != FORMAT or record["format_version"] != FORMAT_VERSION:
-            raise ValueError(f"format {record['format']!r} {record['format_version']!r}, of another mumon")
+            about = f"{record['format']!r:.40} {record['format_version']!r:.40}"
+            raise ValueError(f"format {about} where {FORMAT!r} {FORMAT_VERSION} was expected")
         values = {field.name: record[field.name] for field in fields(State)}
         for field in fields(State):
             if type(values[field.name]) is not kinds[str(field.type)]:
                 raise ValueError(f"{field.name} is {values[field.name]!r:.40}")
         state, checksums = State(**values), record["checksums"]
-        if not isinstance(checksums, dict) or state.first_epoch < 0:
-            raise ValueError("no checksums, or a first epoch below 0")
+        if not isinstance(checksums, dict) or state.first_epoch < 0 or type(state.plan.get("epochs")) is not int:
+            raise ValueError("no checksums, a first epoch below 0 or no number of epochs")
         return state, checksums
     except FileNotFoundError:
         raise FormatError(f"{path.parent} has no {path.name}, so it is no checkpoint") from None
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise FormatError(f"{path} cannot be used ({' '.join(str(error).split())})") from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise FormatError(f"{path} cannot be used ({one_line(error)})") from None
 
 
 def vocabulary_digest(words: list[str]) -> str:
