@@ -170,7 +170,7 @@ def test_text_that_begins_like_a_packed_file_is_text(tmp_path, options):
 
 # ---- vocabularies
 
-counted = st.dictionaries(few_words | any_word, st.integers(0, 2**62), min_size=1, max_size=8)
+counted = st.dictionaries(few_words | any_word, st.integers(0, 2**55), min_size=1, max_size=8)
 texts = st.lists(st.lists(few_words, min_size=1, max_size=6), min_size=1, max_size=5)
 
 

@@ -14,7 +14,7 @@ from mumon.formats.checkpoint import State, vocabulary_digest
 from mumon.formats.directory import Description, LoadedModel
 from mumon.matrices import Matrix
 from mumon.position import Epoch, Position, Tally
-from mumon.settings import Schedule
+from mumon.settings import Schedule, finite_number
 from mumon.vocab import Vocabulary
 
 ANEW = "or start anew with --restart (in Python: restart=True)"
@@ -62,11 +62,10 @@ def standing(loaded: LoadedModel, state: State) -> tuple[list[Epoch], Schedule, 
     epochs = [Epoch.from_json(epoch) for epoch in loaded.history]
     position = Position(epochs[state.first_epoch :], Tally.from_json(state.tally))
     try:
-        schedule = Schedule(**state.schedule)
+        schedule = Schedule(**{**state.schedule, "alpha": finite_number("alpha", state.schedule.get("alpha"), above=0)})
     except (TypeError, OptionError) as error:
-        raise FormatError(
-            f"the schedule of the checkpoint is damaged ({one_line(error)}); use an earlier one, {ANEW}"
-        ) from None
+        about = f"the schedule of the checkpoint is damaged ({one_line(error)})"
+        raise FormatError(f"{about}; use an earlier one, {ANEW}") from None
     if position.tally.blocks > state.blocks or len(position.history) > state.plan["epochs"]:
         raise FormatError(
             f"the checkpoint has {len(position.history)} epochs and {position.tally.blocks} of {state.blocks} "

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from mumon import __version__
+from mumon.atomic import CONFIG_NAME
 from mumon.errors import FormatError, one_line
-from mumon.formats.directory import CONFIG_NAME, HISTORY_NAME, TENSORS_NAME, VOCAB_NAME, LoadedModel, load_model
+from mumon.formats.directory import HISTORY_NAME, TENSORS_NAME, VOCAB_NAME, LoadedModel, load_model
 from mumon.strict_json import parse
 
 STATE_NAME = "checkpoint.json"
