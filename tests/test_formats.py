@@ -333,3 +333,11 @@ def test_of_rows_that_repeat_a_word_the_first_counts_and_a_warning_says_so(tmp_p
     loaded = read_vectors(tmp_path / name)
     assert len(loaded.words) == 2 and loaded.vectors.tolist() == [[1, 2], [3, 4]]
     assert "left out 1 rows that repeat a word" in caplog.text
+
+
+@pytest.mark.parametrize("name", ["word2vec-text", "glove"])
+def test_a_row_that_no_reader_would_take_back_is_not_written(tmp_path, name):
+    path = tmp_path / NAMES[name]
+    refused(lambda: write_vectors(path, ["a", "b" * 3_000_000], np.eye(2, dtype=np.float32)), "3,000,000 letters")
+    refused(lambda: write_vectors(path, ["a"], np.ones((1, 300_000), np.float32)), "300,000 numbers")
+    assert not path.exists()

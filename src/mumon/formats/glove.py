@@ -20,6 +20,7 @@ from mumon.formats.base import Counts, Floats, LoadedVectors, open_stream
 
 BLOCK_BYTES = 1 << 22
 MAX_ROW_BYTES = 1 << 22  # 300,000 numbers; more without an end of line is no row
+NUMBER_BYTES = 17  # that a number takes in a row, at most
 SAMPLE_ROWS = 100  # rows that vote on D
 FIRST_NUMBERS = 1 << 20  # room made before the number of rows is known
 
@@ -80,7 +81,7 @@ def write(path: Path, words: Sequence[str], vectors: Floats, counts: Counts | No
     """Write GloVe text; counts are not part of the format."""
     sample = [word.encode() for word in words[:SAMPLE_ROWS]]
     # Of very long rows the reader's first block holds fewer to vote than the sample: then none may mislead it.
-    alone = sum(map(len, sample)) + 17 * vectors.shape[1] * len(sample) > BLOCK_BYTES
+    alone = sum(map(len, sample)) + NUMBER_BYTES * vectors.shape[1] * len(sample) > BLOCK_BYTES
     if _agreed_dim(sample) or (alone and any(map(trailing_numbers, sample))):
         raise FormatError(
             f"{words[0]!r} and others of the first {min(len(words), SAMPLE_ROWS)} words end in a number, which GloVe "
@@ -193,6 +194,12 @@ def write_rows(file: IO[bytes], words: Sequence[str], vectors: Floats) -> None:
     for row, word in enumerate(words):
         if "\n" in word or "\r" in word:
             raise FormatError(f"{word!r} (word {row + 1}) holds a line break, which no text format can; save as mumon")
+    longest = max(words, key=len)
+    if 4 * len(longest) + NUMBER_BYTES * vectors.shape[1] > MAX_ROW_BYTES:  # 4: bytes of a letter, at most
+        raise FormatError(
+            f"a row of {vectors.shape[1]:,} numbers and a word of {len(longest):,} letters is too long for a text "
+            "format; save as mumon"
+        )
     spaced = [word for word in words if " " in word]
     if spaced:
         log.warning("%d words contain spaces, like %r, which not every program can read back", len(spaced), spaced[0])
