@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import io
 import json
-import signal
 import tempfile
 from pathlib import Path
 
@@ -13,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mumon.checkpoints import Checkpoints
 from mumon.formats import write_vectors
 from mumon.model import Word2Vec
-from mumon.progress import Progress
 from mumon.sweep.plan import Plan
 from mumon.sweep.runs import Run, _line
 from mumon.sweep.space import Range
@@ -56,23 +55,11 @@ def vectors(format: str) -> bytes:
 
 @functools.cache
 def checkpoint_files() -> dict[str, bytes]:
-    """The files of a checkpoint in the middle of training, all in one folder called CHECKPOINT."""
-    stop = _StopAtOnce()
+    """The files of a checkpoint between two epochs."""
     with tempfile.TemporaryDirectory() as folder:
-        try:
-            Word2Vec([["a", "b", "c"]] * 999, vector_size=2, min_count=1, workers=1, checkpoints=folder, progress=stop)
-        except KeyboardInterrupt as error:
-            assert error.checkpoint is not None, error
-            return {path.name: path.read_bytes() for path in error.checkpoint.iterdir()}
-    raise AssertionError("training was not stopped")
-
-
-class _StopAtOnce(Progress):
-    """Stops training when it has a loss, once: after the first signal its handler is the ordinary one again."""
-
-    def update(self, done: int, **fields: float) -> None:
-        if "loss" in fields and signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-            signal.raise_signal(signal.SIGINT)
+        kept = Checkpoints(folder, "1k")
+        Word2Vec([["a", "b", "c"]] * 999, vector_size=2, min_count=1, workers=1, checkpoints=kept, progress=False)
+        return {path.name: path.read_bytes() for path in kept.found()[0].iterdir()}
 
 
 @functools.cache
