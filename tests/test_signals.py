@@ -15,6 +15,7 @@ from samples import files_of, left_over
 
 from mumon import Word2Vec
 from mumon.checkpoints import Checkpoints
+from mumon.cli import train as cli_train
 from mumon.formats.checkpoint import read_checkpoint
 
 OPTIONS = ["--dim", "24", "--min-count", "1", "--sample", "0", "--threads", "1", "--log-json"]
@@ -97,6 +98,17 @@ def test_before_training_a_signal_leaves_nothing(corpus):
         _, err = process.communicate(timeout=30)
     assert (process.returncode, err) == (143, "mumon: stopped; nothing was saved\n")
     assert left_over(corpus.parent) == ["corpus.txt", "endless"]
+
+
+def test_a_signal_while_the_model_is_saved_waits_for_it(run, corpus, monkeypatch):
+    def save(model, output, save=cli_train._save):
+        signal.raise_signal(signal.SIGTERM)
+        save(model, output)
+
+    monkeypatch.setattr(cli_train, "_save", save)
+    code, _, err = run("train", corpus, "-o", "m", "--dim", 8, "--epochs", 1, "-q")
+    assert (code, err) == (143, "mumon: stopped when m was already trained; it is saved\n")
+    assert left_over(corpus.parent) == ["corpus.txt", "m"] and len(Word2Vec.load("m").wv) == 104
 
 
 def test_killed_again_and_again_it_ends_in_the_same_bytes(corpus):

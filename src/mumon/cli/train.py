@@ -116,6 +116,7 @@ def train(
     from mumon.checkpoints import Checkpoints
     from mumon.errors import OptionError
     from mumon.formats import check_target
+    from mumon.signals import held_signals
 
     options.spare_inputs(corpus, output)
     check_target(output)
@@ -160,10 +161,13 @@ def train(
     checkpoints = Checkpoints(f"{output}.checkpoints", checkpoint_every, resume=resume, restart=restart)
     _refuse_finished(output, checkpoints)
     model = _train(corpus, given, from_, None if merge_vocab is None else merge_vocab.value, checkpoints, progress)
-    if save_vocab is not None and model.vocabulary is not None:
-        model.vocabulary.save(save_vocab)
-    _save(model, output)
-    checkpoints.discard()
+    with held_signals() as held:  # the work is done; stopping now would be to lose it
+        if save_vocab is not None and model.vocabulary is not None:
+            model.vocabulary.save(save_vocab)
+        _save(model, output)
+        checkpoints.discard()
+    if held.signum is not None:
+        held.obey(f"stopped when {output} was already trained; it is saved", None)
     progress.note(f"saved {output}: {len(model.wv):,} words × {model.vector_size}; try: mumon similar {output} WORD")
 
 
