@@ -60,7 +60,14 @@ class Soak:
 
     def start(self, output: Path, *more: str) -> subprocess.Popen:
         command = [sys.executable, "-m", "mumon", "train", self.corpus, "-o", str(output), *self.options, *more]
-        return subprocess.Popen(command, env=self.environment, stderr=subprocess.PIPE, text=True, cwd=self.folder)
+        return subprocess.Popen(
+            command,
+            env=self.environment,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.folder,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job in the background ignores it
+        )
 
     def reference(self, configuration: str) -> tuple[str, float]:
         """The bytes and the loss that an undisturbed run ends in."""

@@ -232,7 +232,7 @@ def test_a_limit_on_threads_is_told_and_those_that_run_are_stopped(run, earlier,
     assert not any(thread.name.startswith("mumon-") for thread in threading.enumerate())
 
 
-STOPPED = "mumon: stopped; nothing was saved\n"
+STOPPED = "mumon: stopped; nothing was changed\n"
 ENDS = {signal.SIGINT: (130, STOPPED), signal.SIGTERM: (143, STOPPED), signal.SIGKILL: (-9, "")}
 
 

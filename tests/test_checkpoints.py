@@ -18,8 +18,8 @@ from samples import files_of, left_over, refused, small
 
 from mumon import Checkpoints, Vocabulary, Word2Vec, WordVectors, training
 from mumon.checkpoints import Every
-from mumon.corpus import corpus_from_sentences
-from mumon.errors import FormatError, OptionError, TrainingError
+from mumon.corpus import EncodedCorpus, corpus_from_sentences
+from mumon.errors import FormatError, MumonError, OptionError, TrainingError
 from mumon.formats.checkpoint import STATE_NAME, read_checkpoint
 from mumon.progress import Progress
 from mumon.signals import Interrupted
@@ -144,7 +144,7 @@ CHANGES = {
     "min_count": ({"min_count": 2}, "min_count 1"),
     "seed": ({"seed": 2}, "seed 1"),
     "unk": ({"unk": "<unk>"}, "unk None"),
-    "vocab": ({"vocab": "words.txt"}, "vocab 'new' where 'given'"),
+    "vocab": ({"vocab": "words.txt"}, "vocab or from None"),
 }
 
 
@@ -158,11 +158,15 @@ def test_a_changed_option_is_refused_by_name(corpus, tmp_path, monkeypatch, case
     assert kept.exists()
 
 
-def test_a_changed_vocabulary_is_refused_with_the_number_of_words(corpus, tmp_path):
+def test_a_changed_vocabulary_is_refused(corpus, tmp_path):
     few, fewer = (Vocabulary.from_counts({f"topic{i}.1": 9 for i in range(count)}) for count in (9, 7))
     stopped(corpus, tmp_path / "kept", corpus.tokens, vocab=few)
     resume = {"resume": True, "folder": tmp_path / "kept"}
-    refused(lambda: trained(corpus, **resume, vocab=fewer), "by 2 words, like 'topic7.1'", error=OptionError)
+    refused(
+        lambda: trained(corpus, **resume, vocab=fewer),
+        "vocab or from '[0-9a-f]{8}' where '[0-9a-f]{8}'",
+        error=OptionError,
+    )
     assert len(trained(corpus, **resume, vocab=few).wv) == 9
 
 
@@ -182,9 +186,98 @@ def test_an_unfinished_run_is_not_thrown_away_unasked(corpus, tmp_path):
     kept = stopped(corpus, tmp_path / "kept", corpus.tokens)
     refused(lambda: trained(corpus, tmp_path / "kept"), "1 checkpoint of an unfinished run", error=OptionError)
     assert kept.exists()
-    restarted = small(corpus, epochs=1, vector_size=8, checkpoints=Checkpoints(tmp_path / "kept", restart=True))
-    assert restarted.vector_size == 8 and not (tmp_path / "kept").exists()
+    anew = Checkpoints(tmp_path / "kept", restart=True)
+    with pytest.raises(MumonError):
+        Word2Vec(corpus_file=tmp_path / "no such file", checkpoints=anew)
+    assert kept.exists()  # a slip must not cost it
+    restarted = small(corpus, epochs=1, vector_size=8, checkpoints=anew)
+    assert kept.exists()  # it is all there is, until there is something newer
+    restarted.save(tmp_path / "m")
+    assert left_over(tmp_path) == ["m"]
     refused(lambda: Checkpoints("x", resume=True, restart=True), "one of the two", error=OptionError)
+
+
+def test_a_new_checkpoint_takes_the_place_of_those_of_a_run_that_was_restarted(corpus, tmp_path):
+    for share in (0.3, 0.6):
+        stopped(corpus, tmp_path / "kept", share * EPOCHS * corpus.tokens, resume=True)
+    with pytest.raises(Interrupted) as caught:
+        kept = Checkpoints(tmp_path / "kept", "never", restart=True)
+        small(corpus, epochs=9, checkpoints=kept, progress=Calls(corpus.tokens, stop()))
+    assert Checkpoints(tmp_path / "kept").found() == [caught.value.checkpoint]
+    assert read_checkpoint(caught.value.checkpoint)[1].plan["epochs"] == 9
+
+
+def test_saving_removes_the_checkpoints_of_that_model_and_no_others(corpus, tmp_path):
+    first = trained(corpus, tmp_path / "kept", every="20k")
+
+    def save_first_and_stop():
+        first.save(tmp_path / "first")
+        signal.raise_signal(signal.SIGINT)
+
+    kept = Checkpoints(tmp_path / "kept", "20k", restart=True)
+    with pytest.raises(Interrupted) as caught:
+        small(corpus, epochs=9, checkpoints=kept, progress=Calls(2 * corpus.tokens, save_first_and_stop))
+    first.save(tmp_path / "first")
+    assert caught.value.checkpoint.exists()
+
+
+def test_a_second_training_of_the_model_begins_a_run_of_its_own(corpus, tmp_path):
+    model = trained(corpus, tmp_path / "kept", every="20k", resume=True)
+    model.train(corpus, epochs=1)
+    model.train(corpus, epochs=1, checkpoints=tmp_path / "kept")
+    assert len(model.history) == EPOCHS + 2
+    model.save(tmp_path / "m")
+    assert left_over(tmp_path) == ["m"]
+
+
+def test_checkpoints_given_to_the_constructor_are_those_of_the_training_that_follows(corpus, tmp_path):
+    model = small(None, checkpoints=Checkpoints(tmp_path / "kept", "20k"))
+    model.build_vocab(corpus)
+    model.train(corpus)
+    assert len(left_over(tmp_path / "kept")) == 2
+
+
+def test_a_folder_of_the_users_and_what_is_in_it_stay(corpus, tmp_path):
+    (tmp_path / "mine" / ".precious.tmp").mkdir(parents=True)
+    trained(corpus, tmp_path / "mine").save(tmp_path / "m")
+    assert left_over(tmp_path / "mine") == [".precious.tmp"]
+
+
+@pytest.mark.parametrize("error", [SystemExit(7), BrokenPipeError(), RuntimeError("of a progress bar")])
+def test_whatever_ends_a_run_its_state_is_kept(corpus, tmp_path, error):
+    def fail():
+        raise error
+
+    with pytest.raises(type(error)):
+        trained(corpus, tmp_path / "kept", corpus.tokens, fail)
+    model = trained(corpus, tmp_path / "kept", resume=True)
+    np.testing.assert_array_equal(model.wv.vectors, small(corpus, epochs=EPOCHS).wv.vectors)
+
+
+def test_after_a_block_that_failed_there_is_no_position_to_keep(corpus, tmp_path, monkeypatch):
+    def fail(self, begin, end):
+        raise MemoryError
+
+    with pytest.raises(MemoryError):
+        reads = lambda: monkeypatch.setattr(EncodedCorpus, "read", fail)  # noqa: E731
+        trained(corpus, tmp_path / "kept", corpus.tokens, reads)
+    assert not (tmp_path / "kept").exists()
+
+
+def test_another_model_to_go_on_from_is_refused(corpus, tmp_path):
+    models = [small(corpus, epochs=1, seed=seed) for seed in (1, 1)]
+    models[1].wv.vectors[3, 3] += 1  # as another training would have it
+    for number, model in enumerate(models):
+        model.save(tmp_path / f"m{number}")
+
+    def go_on(number, progress=False):
+        kept = Checkpoints(tmp_path / "kept", "never", resume=True)
+        Word2Vec.load(tmp_path / f"m{number}", progress=progress).train(corpus, epochs=2, checkpoints=kept)
+
+    with pytest.raises(Interrupted):
+        go_on(0, Calls(corpus.tokens, stop()))
+    refused(lambda: go_on(1), "vocab or from", error=OptionError)
+    go_on(0)
 
 
 def test_the_last_two_are_kept_and_each_is_a_model(corpus, tmp_path):

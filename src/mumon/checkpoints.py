@@ -4,30 +4,34 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mumon import __version__
 from mumon.atomic import sync_directory, sync_tree
 from mumon.claims import Claim, claim
 from mumon.errors import FormatError, OptionError
-from mumon.formats.checkpoint import State, read_checkpoint, write_state
+from mumon.formats.checkpoint import State, read_checkpoint, run_of, write_state
 from mumon.formats.directory import Description, LoadedModel, write_tensors
 from mumon.matrices import Matrix
 from mumon.position import Position
 from mumon.progress import Progress
 
+SUFFIX = ".checkpoints"  # of the folder beside a model to be
 DEFAULT_EVERY = "10m"
 KEPT = 2  # the newest, and the one before in case a disk has forgotten part of it
 MOST_TIME = 0.02  # of a run may go into checkpoints that nobody asked for
 SECONDS = {"s": 1, "m": 60, "h": 3600}
 TOKENS = {"k": 10**3, "M": 10**6, "G": 10**9, "B": 10**9}
 NAME = re.compile(r"epoch-(\d{1,9})-block-(\d{1,12})\.mumon")
+TEMPORARY = re.compile(rf"\.{NAME.pattern}\.tmp")
 
 
 @dataclass(frozen=True)
@@ -61,16 +65,18 @@ class Checkpoints:
     Parameters
     ----------
     folder
-        Made if need be. It holds the last two checkpoints, each a model folder; it goes when the finished model is
+        Made if need be. It holds the last two checkpoints, each a model folder; they go when the finished model is
         saved.
     every
-        A time ("30s", "10m", "2h"), a number of tokens of the corpus ("50M") or "never"; by default every ten minutes,
-        and less often where writing would take more than 2 % of the time.
+        A time ("30s", "10m", "2h"), a number of tokens of the corpus ("50M") or "never", which still keeps the state of
+        a run that is stopped; by default every ten minutes, and less often where writing would take more than 2 % of
+        the time.
     resume
         Go on where the newest checkpoint stands, if there is one. The corpus and the options must be those of the run;
         the number of threads may change.
     restart
-        Throw away what an unfinished run has left. With neither, an unfinished run is refused.
+        Do without what an unfinished run has left; it goes when there is something newer. With neither, an unfinished
+        run is refused.
 
     Examples
     --------
@@ -90,25 +96,41 @@ class Checkpoints:
     ) -> None:
         if resume and restart:
             raise OptionError("resume goes on with a run and restart throws it away; ask for one of the two")
-        self.folder, self.resume, self.restart = Path(folder), resume, restart
-        self.every = Every.parse(every or DEFAULT_EVERY)
+        self.folder, self.resume, self.restart = Path(folder).absolute(), resume, restart
+        self.every = Every.parse(DEFAULT_EVERY if every is None else str(every))
         self.most_time = MOST_TIME if every is None else 1.0  # whoever names an interval gets it
+        self.run_id = ""
+        self._old: set[Path] = set()  # of a run that this one does without
+        self._claim: Claim | None = None
+        self._ours = False
 
     @contextmanager
-    def run(self, progress: Progress) -> Iterator[tuple[LoadedModel, State] | None]:
-        """Have the folder for the time of a run; gives where to go on, or None for the beginning."""
-        with self._take():
-            try:
-                yield self._start(progress)
-            finally:
-                _remove_if_empty(self.folder)
+    def held(self) -> Iterator[None]:
+        """Have the folder for oneself, from the beginning of a run until its model is saved; may be nested."""
+        if self._claim is not None:
+            yield
+            return
+        self._claim = self._take()
+        try:
+            yield
+        finally:
+            self._remove_if_empty()
+            self._claim.release()
+            self._claim = None
 
-    def _start(self, progress: Progress) -> tuple[LoadedModel, State] | None:
-        for path in self.folder.glob(".*.tmp"):  # of a killed run: nobody else may write here
-            shutil.rmtree(path, ignore_errors=True)
+    def start(self, progress: Progress, finished: Sequence[str] = ()) -> tuple[LoadedModel, State] | None:
+        """Begin a run; gives where to go on, or None for the beginning. The runs `finished` are over."""
+        for path in self.folder.glob(".epoch-*.tmp"):
+            if TEMPORARY.fullmatch(path.name):  # of a killed run: nobody else may write here
+                shutil.rmtree(path, ignore_errors=True)
+                self._ours = True
+        self._old = {path for path in self._everything() if finished and run_of(path) in finished}
         found = self.found()
+        self._ours = self._ours or bool(found)
         if found and self.resume:
-            return self._newest(found, progress)
+            loaded, state = self._newest(found, progress)
+            self.run_id = state.run
+            return loaded, state
         if found and not self.restart:
             raise OptionError(
                 f"{self.folder} has {len(found)} checkpoint{'s' * (len(found) > 1)} of an unfinished run; go on with "
@@ -116,84 +138,113 @@ class Checkpoints:
             )
         if self.resume:
             progress.note(f"no checkpoint in {self.folder} yet: training starts from the beginning")
-        self._remove(found)
+        self._old |= set(found)  # a typing error in a corpus's name must not cost them
+        self.run_id = secrets.token_hex(8)
         return None
 
     def discard(self) -> None:
-        """Remove all checkpoints: the finished model is saved."""
-        self._remove([*self.found(), *self.folder.glob("damaged-*.mumon")])
-        _remove_if_empty(self.folder)
+        """Remove the checkpoints of this run and of those it did without: the finished model is saved."""
+        try:
+            with self.held():
+                done = [path for path in self._everything() if path in self._old or run_of(path) == self.run_id]
+                self._remove([*done, *self.folder.glob("damaged-*.mumon")])
+        except OptionError:  # another run has the folder now, and has removed them
+            return
 
     def found(self) -> list[Path]:
-        """The checkpoints in the folder, the furthest first."""
+        """The checkpoints that count, the furthest first."""
+        return [path for path in self._everything() if path not in self._old]
+
+    def published(self) -> None:
+        """There is a new checkpoint: remove all but the last two, and those of a run that this one does without."""
+        self._remove([*self._old, *self.found()[KEPT:]])
+        self._old.clear()
+
+    def make_way(self, path: Path) -> None:
+        """Let the name of a new checkpoint be free: it may be that of an older run."""
+        if path in self._old:
+            self._remove([path])
+            self._old.discard(path)
+
+    def _everything(self) -> list[Path]:
         names = {path: NAME.fullmatch(path.name) for path in self.folder.glob("epoch-*")}
         places = {path: (int(name[1]), int(name[2])) for path, name in names.items() if name is not None}
         return sorted(places, key=lambda path: places[path], reverse=True)
 
-    def prune(self) -> None:
-        """Remove all but the last two."""
-        self._remove(self.found()[KEPT:])
-
     def _take(self) -> Claim:
         if not self.folder.parent.is_dir():
             raise OptionError(f"the directory {self.folder.parent} does not exist; create it before training")
-        try:
-            self.folder.mkdir(exist_ok=True)
-            return claim(self.folder, exclusive=True)
-        except FileExistsError:
-            raise OptionError(f"{self.folder} is a file where checkpoints were to be kept; remove it") from None
-        except BlockingIOError:
-            raise OptionError(f"another run is training with {self.folder}; wait for it, or write elsewhere") from None
+        while True:
+            try:
+                self._ours = self._ours or self.folder.suffix == SUFFIX or not self.folder.exists()
+                self.folder.mkdir(exist_ok=True)
+                return claim(self.folder, exclusive=True)
+            except FileExistsError:
+                raise OptionError(f"{self.folder} is a file where checkpoints were to be kept; remove it") from None
+            except BlockingIOError:
+                raise OptionError(f"another run is training with {self.folder}; wait, or write elsewhere") from None
+            except FileNotFoundError:  # another run has just ended and removed the folder
+                continue
 
     def _newest(self, found: list[Path], progress: Progress) -> tuple[LoadedModel, State]:
         """The newest whole checkpoint; damaged ones are put aside, so that they do not count among the last two."""
         damaged: dict[Path, str] = {}
         for path in found:
             try:
-                state = read_checkpoint(path)
+                loaded, state = read_checkpoint(path)
             except FormatError as error:
                 damaged[path] = str(error)
                 continue
             for other, reason in damaged.items():
                 progress.note(f"{reason}; going on from the checkpoint before it, {path.name}")
                 other.rename(other.with_name(f"damaged-{time.time_ns()}-{other.name}"))
-            return state
+            if state.mumon_version != __version__:
+                progress.note(f"{path.name} was written by mumon {state.mumon_version:.20}; the bytes may differ")
+            return loaded, state
         reason = damaged[found[0]]
         raise FormatError(f"none of {len(found)} checkpoints in {self.folder} can be used ({reason}); use --restart")
 
-    def _remove(self, paths: list[Path]) -> None:
+    def _remove(self, paths: Iterable[Path]) -> None:
         for path in paths:
             gone = path.with_name(f".{path.name}.tmp")  # so that it is never found half removed
             shutil.rmtree(gone, ignore_errors=True)
             path.rename(gone)
             shutil.rmtree(gone, ignore_errors=True)
 
-
-def _remove_if_empty(folder: Path) -> None:
-    try:
-        folder.rmdir()
-    except OSError:  # it holds something
-        return
+    def _remove_if_empty(self) -> None:
+        if self._ours:  # a folder that was there before stays
+            with suppress(OSError):  # it holds something
+                self.folder.rmdir()
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What there is to be kept of a run: its two matrices, and functions that tell the rest at a position."""
+    """What there is to be kept of a run: its two matrices, and functions that tell the rest."""
 
     vectors: Matrix
     output: Matrix
-    describe: Callable[[Position], Description]
-    state: Callable[[Position], Callable[[], State]]  # in two steps: the second may take its time
+    description: Callable[[], Description]  # of the words, which stay the same
+    details: Callable[[Position], Callable[[str], Details]]  # in two steps: the second may take its time
     tokens: int  # of all epochs
 
 
+@dataclass(frozen=True)
+class Details:
+    """What a checkpoint says beside its matrices and words."""
+
+    training: dict[str, Any]
+    history: list[dict[str, Any]]
+    state: State
+
+
 class CheckpointKeeper:
-    """Writes checkpoints of a run; what training has to wait for is only the copying into files, not the disk."""
+    """Writes checkpoints of a run; training waits while the matrices are copied into files, not for the disk."""
 
     def __init__(self, checkpoints: Checkpoints, subject: Subject, progress: Progress, tokens: int = 0) -> None:
         self._checkpoints, self._subject, self._progress = checkpoints, subject, progress
+        self._description: Description | None = None
         self._writer: threading.Thread | None = None
-        self._failure: OSError | None = None
+        self._failure: Exception | None = None
         self._wait(tokens, 0.0)
 
     def due(self, tokens: int) -> bool:
@@ -217,13 +268,13 @@ class CheckpointKeeper:
             kept = self._checkpoints.found()
             before = f"; the one before is {kept[0]}" if kept else ""
             return f"stopped {share} and could not write a checkpoint ({_reason(self._failure)}){before}", None
-        return f"stopped {share}; go on with the same command and --resume", path
+        return f"stopped {share}; go on with the same command and --resume (in Python: resume=True)", path
 
     def last_good(self) -> str:
         """What to say of the checkpoint before a run went wrong."""
         self.finish()
         found = self._checkpoints.found()
-        return f"; {found[0]} is the last good state, which --from goes on from at another rate" if found else ""
+        return f"; {found[0]} is the last good state: go on --from it, with another -o and rate" if found else ""
 
     def finish(self) -> None:
         """Wait for what is being written."""
@@ -241,37 +292,43 @@ class CheckpointKeeper:
         self.finish()
         folder = self._checkpoints.folder
         path = folder / f"epoch-{len(at.history)}-block-{at.tally.blocks}.mumon"
-        if path.exists():
+        if path in self._checkpoints.found():
             return path
         temporary = folder / f".{path.name}.tmp"
-        description, state = self._subject.describe(at), self._subject.state(at)
+        details = self._subject.details(at)
         self._failure = None
         try:
-            temporary.mkdir()
-            write_tensors(temporary, self._subject.vectors, self._subject.output, description.zero_row)
+            self._description = self._description or self._subject.description()
+            temporary.mkdir(parents=True)
+            write_tensors(temporary, self._subject.vectors, self._subject.output, self._description.zero_row)
         except OSError as error:
             self._failed(temporary, error)
             return None
-        arguments = temporary, path, description, state
+        arguments = temporary, path, self._description, details
         self._writer = threading.Thread(target=self._publish, args=arguments, name="mumon-checkpoint", daemon=True)
         self._writer.start()
         return path
 
-    def _publish(self, temporary: Path, path: Path, description: Description, state: Callable[[], State]) -> None:
+    def _publish(
+        self, temporary: Path, path: Path, description: Description, details: Callable[[str], Details]
+    ) -> None:
         try:
-            description.write(temporary)
-            write_state(temporary, state())
+            about = details(self._checkpoints.run_id)
+            description.write(temporary, about.training, about.history)
+            write_state(temporary, about.state)
             sync_tree(temporary)
+            self._checkpoints.make_way(path)
             temporary.rename(path)
             sync_directory(path.parent)
-            self._checkpoints.prune()
-        except OSError as error:
+            self._checkpoints.published()
+        except Exception as error:  # there is nobody above to see it
             self._failed(temporary, error)
 
-    def _failed(self, temporary: Path, error: OSError) -> None:
+    def _failed(self, temporary: Path, error: Exception) -> None:
         self._failure = error
         shutil.rmtree(temporary, ignore_errors=True)
-        self._progress.note(f"no checkpoint could be written ({_reason(error)}); training goes on")
+        with suppress(OSError):
+            self._progress.note(f"no checkpoint could be written ({_reason(error)}); training goes on")
 
 
 def _reason(error: Any) -> str:

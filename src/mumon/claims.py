@@ -10,6 +10,7 @@ import contextlib
 import os
 import shutil
 import time
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -22,11 +23,15 @@ except ImportError:  # Windows, which cannot lock a folder
 ABANDONED_SECONDS = 7 * 24 * 3600  # where nothing can be locked, what nobody touched for so long has no process
 
 
+_held: weakref.WeakSet[Claim] = weakref.WeakSet()
+
+
 class Claim:
     """A held claim. It survives renames of what is claimed, and ends with `release`, `with` or the process."""
 
     def __init__(self, descriptor: int | None) -> None:
         self._descriptor = descriptor
+        _held.add(self)
 
     def release(self) -> None:
         """Give the claim up; again does nothing."""
@@ -36,6 +41,12 @@ class Claim:
                 fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
 
+    def forget(self) -> None:
+        """Let a forked child close its copy: it must not keep the claim of a parent that is killed."""
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
+
     def __enter__(self) -> Claim:
         return self
 
@@ -43,6 +54,15 @@ class Claim:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.release()
+
+
+def _forget_all() -> None:
+    for held in list(_held):
+        held.forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_all)
 
 
 def claim(path: str | os.PathLike[str], exclusive: bool = False) -> Claim:

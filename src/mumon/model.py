@@ -24,8 +24,8 @@ from mumon.progress import Progress, chosen_progress
 from mumon.resume import (
     refuse_changed_corpus,
     refuse_changed_options,
-    refuse_changed_vocabulary,
     standing,
+    start_digest,
     subject_of,
 )
 from mumon.sampling import heaviest_share
@@ -167,7 +167,7 @@ class Word2Vec:
         except UnicodeEncodeError:
             raise OptionError(f"unk is {unk!r}, which cannot be written as UTF-8; choose another word") from None
         self.trim_rule, self.unk = trim_rule, unk
-        self.text = TextOptions(tokenize, lowercase, text_field)
+        self.text = TextOptions(bool(tokenize), bool(lowercase), text_field)
         self.history: list[Epoch] = []
         self._schedule = Schedule(alpha, min_alpha, self.epochs if total_epochs is None else total_epochs)
         self._alpha, self.min_alpha = self._schedule.alpha, self._schedule.min_alpha
@@ -180,10 +180,11 @@ class Word2Vec:
         if vocab is not None:
             given = vocab if isinstance(vocab, Vocabulary) else Vocabulary.load(vocab)
             self._set_vocabulary(given if unk is None else given.with_words([], unk))
-        self._finished: Checkpoints | None = None  # of a run that is over, until its model is saved
+        self._checkpoints = checkpoints
+        self._finished: list[Checkpoints] = []  # of runs that are over, until their model is saved
         if sentences is not None or corpus_file is not None:
             merge_vocab: Merge | None = "new" if self.vocabulary is None else None
-            self.train(sentences, corpus_file, merge_vocab=merge_vocab, checkpoints=checkpoints)
+            self.train(sentences, corpus_file, merge_vocab=merge_vocab)
 
     def __repr__(self) -> str:
         words = 0 if self.vocabulary is None else len(self.vocabulary)
@@ -269,9 +270,12 @@ class Word2Vec:
         it is; mumon counts for itself. `checkpoints` are as in the class.
         """
         schedule, epochs = self._plan(epochs, total_epochs, start_alpha, end_alpha)
+        checkpoints = self._checkpoints if checkpoints is None else checkpoints
         kept = checkpoints if checkpoints is None or isinstance(checkpoints, Checkpoints) else Checkpoints(checkpoints)
-        plan = self._run_plan(schedule, epochs, merge_vocab)
-        with chosen_progress(self._progress) as progress, kept.run(progress) if kept else nullcontext() as found:
+        plan = {} if kept is None else self._run_plan(schedule, epochs, merge_vocab)
+        with chosen_progress(self._progress) as progress, kept.held() if kept else nullcontext():
+            finished = [earlier.run_id for earlier in self._finished]
+            found = None if kept is None else kept.start(progress, finished)
             if found is not None:
                 refuse_changed_options(found[1], plan)
             corpus = self._read(sentences, corpus_file, progress)
@@ -296,7 +300,8 @@ class Word2Vec:
                 self._kept = None
         self.history += added
         self._schedule = replace(self._schedule, done=self._schedule.done + epochs)
-        self._finished = kept
+        if kept is not None:
+            self._finished.append(kept)
         return added
 
     def _run_plan(self, schedule: Schedule, epochs: int, merge_vocab: Merge | None) -> dict[str, Any]:
@@ -305,7 +310,9 @@ class Word2Vec:
         for name in ("schedule", "row_exponent", "workers"):  # how many threads there are decides only the speed
             del plan[name]
         rates = {"alpha": schedule.alpha, "min_alpha": schedule.min_alpha, "total_epochs": schedule.total}
-        before = {"epochs_before": len(self.history), "schedule_done": schedule.done, "vocab": merge_vocab or "given"}
+        trained = self._source if self.history or self._tokens_before else None  # else it follows from the seed
+        start = {"merge_vocab": merge_vocab, "vocab or from": start_digest(self.vocabulary, trained)}
+        before = {"epochs_before": len(self.history), "schedule_done": schedule.done, **start}
         return {**plan, "vector_size": self.vector_size, "epochs": epochs, **rates, **before}
 
     def _keeper(
@@ -328,8 +335,6 @@ class Word2Vec:
         self, loaded: LoadedModel, state: State, corpus: EncodedCorpus, progress: Progress
     ) -> tuple[Schedule, Position]:
         """Take over words, matrices and history from a checkpoint; gives its schedule and where in it to go on."""
-        if state.plan["vocab"] == "given":
-            refuse_changed_vocabulary(loaded.words, self._require_vocabulary().words)
         refuse_changed_corpus(state, corpus, len(block_bounds(corpus.offsets)) - 1)
         self.history, schedule, position = standing(loaded, state)
         self.corpus_count, self.corpus_total_words = corpus.sentences, corpus.tokens
@@ -389,9 +394,9 @@ class Word2Vec:
         vocabulary, history = self._require_vocabulary(), [epoch.to_json() for epoch in self.history]
         config = self._config(self._schedule)
         save_model(path, vocabulary.words, vocabulary.counts, self.wv.vectors, self.syn1neg, config, history)
-        if self._finished is not None:
-            self._finished.discard()
-            self._finished = None
+        for finished in self._finished:
+            finished.discard()
+        self._finished.clear()
 
     def _config(self, schedule: Schedule) -> dict[str, Any]:
         """What a saved model says of its training."""

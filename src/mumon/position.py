@@ -111,6 +111,7 @@ class Position:
 
     history: list[Epoch] = field(default_factory=list)
     tally: Tally = field(default_factory=Tally)
+    whole: bool = True  # no block was begun that failed, after which the matrices stand at no position
 
     @property
     def tokens(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from contextlib import suppress
 from types import TracebackType
 from typing import IO, Any
 
@@ -49,6 +50,10 @@ class BarProgress(Progress):
         self._console = Console(stderr=True)
         self._bar: Any = None
 
+    def _print(self, *parts: str) -> None:
+        with suppress(OSError):  # the terminal was closed: that is no reason to stop working
+            self._console.print(*parts, highlight=False)
+
     def start(self, stage: str, total: int, unit: str) -> None:
         from rich import progress
 
@@ -63,26 +68,29 @@ class BarProgress(Progress):
             transient=True,
         )
         self._task = self._bar.add_task(stage, total=total or None, shown="")
-        self._bar.start()
+        with suppress(OSError):
+            self._bar.start()
 
     def update(self, done: int, **fields: float) -> None:
         if self._bar is not None:
-            self._bar.update(self._task, completed=done, shown=_shown(fields))
+            with suppress(OSError):
+                self._bar.update(self._task, completed=done, shown=_shown(fields))
 
     def finish(self, summary: str, **fields: float) -> None:
         from rich.markup import escape
 
         self.close()
-        self._console.print("[green]✓[/]", escape(summary), highlight=False)
+        self._print("[green]✓[/]", escape(summary))
 
     def note(self, text: str) -> None:
         from rich.markup import escape
 
-        self._console.print(f"[dim]{escape(text)}[/]", highlight=False)
+        self._print(f"[dim]{escape(text)}[/]")
 
     def close(self) -> None:
         if self._bar is not None:
-            self._bar.stop()
+            with suppress(OSError):
+                self._bar.stop()
             self._bar = None
 
 
@@ -105,7 +113,8 @@ class LineProgress(Progress):
         self.note(summary)
 
     def note(self, text: str) -> None:
-        print(text, file=self._stream, flush=True)
+        with suppress(OSError):  # whoever read them has gone: that is no reason to stop working
+            print(text, file=self._stream, flush=True)
 
 
 class JsonProgress(LineProgress):

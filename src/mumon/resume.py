@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
-from mumon.checkpoints import Subject
+import numpy as np
+
+from mumon import __version__
+from mumon.checkpoints import Details, Subject
 from mumon.corpus import EncodedCorpus
 from mumon.corpus.digest import corpus_digest
 from mumon.errors import FormatError, OptionError, one_line
@@ -17,6 +21,7 @@ from mumon.position import Epoch, Position, Tally
 from mumon.settings import Schedule, finite_number
 from mumon.vocab import Vocabulary
 
+AT_ONCE = 1 << 14  # rows
 ANEW = "or start anew with --restart (in Python: restart=True)"
 
 
@@ -27,15 +32,6 @@ def refuse_changed_options(state: State, plan: dict[str, Any]) -> None:
         then = ", ".join(f"{name} {state.plan.get(name)!r}" for name in changed)
         now = ", ".join(repr(plan.get(name)) for name in changed)
         raise OptionError(f"the unfinished run has {then} where {now} is asked for; give it the same options, {ANEW}")
-
-
-def refuse_changed_vocabulary(words: list[str], given: list[str]) -> None:
-    """Refuse a vocabulary file that is no longer the one of the run."""
-    if different := set(words) ^ set(given):
-        raise OptionError(
-            f"the vocabulary given differs by {len(different):,} words, like {min(different)!r}, from that of the "
-            f"unfinished run; give it the same vocab, {ANEW}"
-        )
 
 
 def refuse_changed_corpus(state: State, corpus: EncodedCorpus, blocks: int) -> None:
@@ -88,20 +84,30 @@ def subject_of(
     """What there is to be kept of a run of training; `history` is what the model had before it."""
     before, digests = [epoch.to_json() for epoch in history], dict[str, str]()
 
-    def describe(at: Position) -> Description:
-        now = Schedule(schedule.alpha, schedule.min_alpha, schedule.total, schedule.done + len(at.history))
-        epochs = [*before, *(epoch.to_json() for epoch in at.history)]
-        return Description(vocabulary.words, vocabulary.counts, vectors.shape[1], config(now), epochs)
+    def details(at: Position) -> Callable[[str], Details]:
+        now = replace(schedule, done=schedule.done + len(at.history))
+        epochs, tally = [*before, *(epoch.to_json() for epoch in at.history)], at.tally.to_json()
 
-    def state(at: Position) -> Callable[[], State]:
-        tally = at.tally.to_json()
-
-        def complete() -> State:
+        def complete(run: str) -> Details:
             if not digests:  # the same for every checkpoint of the run
                 digests.update(corpus=corpus_digest(corpus), vocabulary=vocabulary_digest(vocabulary.words))
-            return State(plan, asdict(schedule), len(before), blocks, tally, corpus_tokens=corpus.tokens, **digests)
+            about: dict[str, Any] = {"corpus_tokens": corpus.tokens, **digests, "blocks": blocks, "tally": tally}
+            state = State(run, __version__, plan, asdict(schedule), len(before), **about)
+            return Details(config(now), epochs, state)
 
         return complete
 
-    epochs = int(plan["epochs"])
-    return Subject(vectors, output, describe, state, epochs * corpus.tokens)
+    def description() -> Description:
+        return Description(vocabulary.words, vocabulary.counts, vectors.shape[1], vocabulary.unk)
+
+    return Subject(vectors, output, description, details, int(plan["epochs"]) * corpus.tokens)
+
+
+def start_digest(vocabulary: Vocabulary | None, vectors: Matrix | None) -> str | None:
+    """A digest of the words, counts and vectors that a run is given to begin with; None if it begins with nothing."""
+    if vocabulary is None:
+        return None
+    digest = zlib.crc32(vocabulary.counts.tobytes(), zlib.crc32(vocabulary_digest(vocabulary.words).encode()))
+    for first in range(0, 0 if vectors is None else len(vectors), AT_ONCE):
+        digest = zlib.crc32(np.ascontiguousarray(vectors[first : first + AT_ONCE]).data, digest)  # type: ignore[index]
+    return f"{digest:08x}"

@@ -1,9 +1,10 @@
-"""Being asked to stop: a signal becomes an exception, or waits for a good moment; a second one is obeyed at once."""
+"""Being asked to stop: a signal becomes an exception, or waits for a good moment; a second one ends the process."""
 
 from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,12 +12,15 @@ from types import FrameType
 from typing import Any
 
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+# Signals that follow the first within so many seconds are the same wish: `timeout` sends two.
+PATIENCE = 1.0
+UNCHANGED = "stopped; nothing was changed"
 
 
 class Interrupted(KeyboardInterrupt):
     """A signal asked to stop; it says what became of the work, and `checkpoint` where it is kept, if it is."""
 
-    def __init__(self, signum: int, about: str = "stopped; nothing was saved", checkpoint: Path | None = None) -> None:
+    def __init__(self, signum: int, about: str = UNCHANGED, checkpoint: Path | None = None) -> None:
         super().__init__(about)
         self.signum, self.checkpoint = signum, checkpoint
 
@@ -27,23 +31,35 @@ def interrupted(error: KeyboardInterrupt, about: str) -> Interrupted:
 
 
 class Held:
-    """The signal that came meanwhile, if one did, and who would have had it."""
+    """The first signal that came, if one did, and who would have had it."""
 
     signum: int | None = None
     handler: Any = None
+    since = 0.0
+
+    def insists(self, signum: int, handler: Any) -> bool:
+        """Note a signal; True if it is another one, some time after the first."""
+        if self.signum is None:
+            self.signum, self.handler, self.since = signum, handler, time.monotonic()
+        return time.monotonic() - self.since > PATIENCE
 
     def obey(self, about: str, checkpoint: Path | None) -> None:
         """Stop as the signal asks: by an exception, or, where nobody handles it, by its ordinary death."""
         assert self.signum is not None
         if self.handler is signal.SIG_DFL:
-            signal.raise_signal(self.signum)
+            _die(self.signum)
         raise Interrupted(self.signum, about, checkpoint)
+
+
+# What our own program was asked. It remembers, for an exception can be lost: in callbacks of C code and in finalizers.
+_asked = Held()
 
 
 @contextmanager
 def interrupting_signals() -> Iterator[None]:
     """Raise `Interrupted` in the main thread at a signal: for a program of our own, not for a library."""
     before = {signum: signal.getsignal(signum) for signum in SIGNALS}
+    _asked.signum = None
     for signum, handler in before.items():
         if handler is not signal.SIG_IGN:  # as nohup sets it
             signal.signal(signum, _interrupt)
@@ -54,42 +70,45 @@ def interrupting_signals() -> Iterator[None]:
 
 
 def _interrupt(signum: int, frame: FrameType | None) -> None:
-    _die_at_the_next()
-    raise Interrupted(signum)
-
-
-def _die_at_the_next() -> None:
-    """Let the system end the process at the next signal: even inside a compiler, where no Python runs."""
-    for signum in SIGNALS:
-        if signal.getsignal(signum) is not signal.SIG_IGN:
-            signal.signal(signum, signal.SIG_DFL)
+    first = _asked.signum is None
+    if _asked.insists(signum, _interrupt):
+        _die(signum)
+    if first:
+        raise Interrupted(signum)
 
 
 @contextmanager
 def held_signals() -> Iterator[Held]:
     """Note the first signal instead of being torn out of the work by it; whoever asked then calls `obey`.
 
-    The second signal does what it would have done without us. Signals that the user's own code handles are left to it;
-    only the main thread can hold any.
+    A second one, after a moment, does what it would have done without us. Signals that the user's own code handles are
+    left to it; only the main thread can hold any.
     """
     held = Held()
     before: dict[int, Any] = {}
 
     def hold(signum: int, frame: FrameType | None) -> None:
-        held.signum, held.handler = signum, before[signum]
-        _put_back(before)
-        if held.handler is _interrupt:
-            _die_at_the_next()
+        handler = before[signum]
+        if handler is _interrupt:
+            _asked.insists(signum, handler)
+        if held.insists(signum, handler):
+            _die(signum) if handler in (signal.SIG_DFL, _interrupt) else handler(signum, frame)
 
     if threading.current_thread() is threading.main_thread():
         for signum in SIGNALS:
             if signal.getsignal(signum) in (signal.SIG_DFL, signal.default_int_handler, _interrupt):
                 before[signum] = signal.signal(signum, hold)
+        if _asked.signum is not None and _interrupt in before.values():
+            held.insists(_asked.signum, _interrupt)
     try:
         yield held
     finally:
-        if held.signum is None:
-            _put_back(before)
+        _put_back(before)
+
+
+def _die(signum: int) -> None:
+    signal.signal(signum, signal.SIG_DFL)
+    signal.raise_signal(signum)
 
 
 def _put_back(handlers: dict[int, Any]) -> None:

@@ -16,13 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from mumon.corpus import EncodedCorpus
-from mumon.errors import CorpusError, TrainingError
+from mumon.errors import CorpusError, MumonError, TrainingError
 from mumon.matrices import Matrix
 from mumon.position import Block, Epoch, Position
 from mumon.progress import Progress
 from mumon.sampling import NOISE, ORDER, SAMPLE, alias_table, keep_chances, noise_distribution, row_rates, stream_seed
 from mumon.settings import Schedule, Settings
-from mumon.signals import Held, held_signals
+from mumon.signals import Held, Interrupted, held_signals
 from mumon.threads import start_all
 
 # A block is the unit of work of a thread, of random streams and of the rate: some 10 ms of training, small beside an
@@ -88,10 +88,16 @@ class Trainer:
         at = position or Position()
         self.progress.start("training", epochs * self.corpus.tokens, "tokens")
         with held_signals() if keeper is not None else nullcontext(Held()) as held:
-            for past in range(len(at.history), epochs):
-                self._epoch(first_epoch + past, replace(schedule, done=schedule.done + past), at, keeper, held)
-            if keeper is not None and held.signum is not None:
-                self._stop(at, keeper, held)
+            try:
+                for past in range(len(at.history), epochs):
+                    self._epoch(first_epoch + past, replace(schedule, done=schedule.done + past), at, keeper, held)
+            except BaseException as error:
+                # By a handler of the user's, say, or because nobody reads our reports any more.
+                if keeper is not None and at.whole and not isinstance(error, Interrupted | MumonError):
+                    keeper.stopped(at)
+                raise
+        if keeper is not None and held.signum is not None:
+            self._stop(at, keeper, held)
         if not any(epoch.trained_tokens for epoch in at.history):
             self._explain_nothing()
         self._check_finite(first_epoch + epochs, schedule.rate(0))
@@ -187,6 +193,7 @@ class Trainer:
                     thread.join()
             at.tally.seconds = before + time.perf_counter() - started
         if failures:
+            at.whole = False
             raise failures[0]
         self._report(at, schedule)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import io
 import os
+import signal
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -31,7 +33,8 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def run(*arguments: Any, **options: Any) -> None:
         try:
-            command(*arguments, **options)
+            with interrupting_signals():
+                command(*arguments, **options)
             sys.stdout.flush()
         except MumonError as error:
             raise _complaint(str(error), 1) from None
@@ -51,7 +54,8 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _complaint(sentence: str, code: int) -> typer.Exit:
-    print(f"mumon: {sentence}", file=sys.stderr)
+    with contextlib.suppress(OSError):  # the terminal was closed
+        print(f"mumon: {sentence}", file=sys.stderr)
     return typer.Exit(code)
 
 
@@ -94,5 +98,10 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show a letter should show something
             stream.reconfigure(errors="replace")
-    with interrupting_signals():
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.default_int_handler:  # until a command begins, Ctrl-C ends it without a word
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
         app()
+    finally:
+        signal.signal(signal.SIGINT, before)

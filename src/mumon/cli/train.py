@@ -158,17 +158,28 @@ def train(
     }
     given = {name: value for name, value in given.items() if value is not None}
     progress = options.reporter(quiet, log_json)
-    checkpoints = Checkpoints(f"{output}.checkpoints", checkpoint_every, resume=resume, restart=restart)
-    _refuse_finished(output, checkpoints)
-    model = _train(corpus, given, from_, None if merge_vocab is None else merge_vocab.value, checkpoints, progress)
-    with held_signals() as held:  # the work is done; stopping now would be to lose it
-        if save_vocab is not None and model.vocabulary is not None:
-            model.vocabulary.save(save_vocab)
-        _save(model, output)
-        checkpoints.discard()
+    checkpoints = Checkpoints(_beside(output), checkpoint_every, resume=resume, restart=restart)
+    if from_ is None or Path(from_) != Path(output):
+        _refuse_finished(output, checkpoints)
+    merge = None if merge_vocab is None else merge_vocab.value
+    with checkpoints.held():
+        model = _train(corpus, given, from_, merge, checkpoints, progress)
+        with held_signals() as held:  # the work is done; stopping now would be to lose it
+            if save_vocab is not None and model.vocabulary is not None:
+                model.vocabulary.save(save_vocab)
+            _save(model, output)
+            checkpoints.discard()
     if held.signum is not None:
         held.obey(f"stopped when {output} was already trained; it is saved", None)
     progress.note(f"saved {output}: {len(model.wv):,} words × {model.vector_size}; try: mumon similar {output} WORD")
+
+
+def _beside(output: str) -> Path:
+    """The folder of checkpoints; a link and what it leads to have the same."""
+    from mumon.checkpoints import SUFFIX
+
+    path = Path(output).resolve() if Path(output).is_symlink() else Path(output)
+    return path.with_name(f"{path.name}{SUFFIX}")
 
 
 def _refuse_finished(output: str, checkpoints: Checkpoints) -> None:

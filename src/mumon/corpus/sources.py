@@ -57,6 +57,7 @@ def _find(name: str) -> list[str]:
     if name == STDIN or path.exists():
         return [name]
     matches = sorted(glob.glob(name, recursive=True)) if glob.has_magic(name) else []  # noqa: PTH207
+    matches = [match for match in matches if not _is_model(Path(match))]
     if not matches:
         raise CorpusError(_no_such_file(name))
     return find_files(matches)

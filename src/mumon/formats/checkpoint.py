@@ -16,7 +16,6 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from mumon import __version__
 from mumon.atomic import CONFIG_NAME
 from mumon.errors import FormatError, one_line
 from mumon.formats.directory import HISTORY_NAME, TENSORS_NAME, VOCAB_NAME, LoadedModel, load_model
@@ -32,6 +31,8 @@ AT_ONCE = 1 << 20
 class State:
     """Where a run stood, beside its matrices and its history."""
 
+    run: str  # all checkpoints of a run have the same
+    mumon_version: str
     plan: dict[str, Any]  # everything that decides the result, by name
     schedule: dict[str, Any]  # of the learning rate, as it was when the run began
     first_epoch: int  # how many epochs the model had before the run
@@ -45,8 +46,7 @@ class State:
 def write_state(folder: Path, state: State) -> None:
     """Write checkpoint.json into a folder that has everything else."""
     checksums = {path.name: _checksum(path) for path in sorted(folder.iterdir())}
-    about = {"format": FORMAT, "format_version": FORMAT_VERSION, "mumon_version": __version__}
-    record = {**about, **asdict(state), "checksums": checksums}
+    record = {"format": FORMAT, "format_version": FORMAT_VERSION, **asdict(state), "checksums": checksums}
     (folder / STATE_NAME).write_text(json.dumps(record, allow_nan=False, indent=2) + "\n", "utf-8")
 
 
@@ -64,6 +64,14 @@ def read_checkpoint(folder: Path) -> tuple[LoadedModel, State]:
     if model.output is None or len(model.history) < state.first_epoch:
         raise FormatError(f"{folder} lacks output vectors, or the first {state.first_epoch} epochs of its history")
     return model, state
+
+
+def run_of(folder: Path) -> str | None:
+    """Which run a checkpoint belongs to; None if it does not say."""
+    try:
+        return _read_state(folder / STATE_NAME)[0].run
+    except FormatError:
+        return None
 
 
 def _read_state(path: Path) -> tuple[State, dict[str, int]]:

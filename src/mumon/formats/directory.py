@@ -91,10 +91,10 @@ def save_model(
         if bad is not None:
             raise FormatError(f"row {bad + 1} of output holds nan or inf; train the model again")
     training = dict(config or {})
-    about = Description(words, counts, vectors.shape[1], training, history)
+    about = Description(words, counts, vectors.shape[1], training.get("unk"))
     with atomic_directory(path) as directory:
+        about.write(directory, training, history)
         write_tensors(directory, vectors, output, about.zero_row)
-        about.write(directory)
         entries = [*words, about.unk] if about.zero_row else words
         _write_json(directory / "tokenizer.json", tokenizer(entries, about.unk, training))
         module = {"idx": 0, "name": "0", "path": ".", "type": "sentence_transformers.models.StaticEmbedding"}
@@ -102,31 +102,23 @@ def save_model(
 
 
 class Description:
-    """Everything of a model directory that its matrices do not say; checked when it is made."""
+    """Everything of a model directory that its matrices do not say; the words are checked when it is made."""
 
-    def __init__(
-        self,
-        words: Sequence[str],
-        counts: Counts | None,
-        dim: int,
-        training: Mapping[str, Any],
-        history: Sequence[Mapping[str, Any]],
-    ) -> None:
+    def __init__(self, words: Sequence[str], counts: Counts | None, dim: int, unk: Any) -> None:
         from mumon.formats.tokenizer import unknown_token
 
-        self.unk = unknown_token(words, training.get("unk"))
+        self.unk = unknown_token(words, unk)
         self.zero_row = self.unk not in set(words)
         checked = _checked_counts(counts, len(words), "counts")
+        self._shape = len(words), dim
         self._vocab = {"words": list(words), "counts": None if checked is None else checked.tolist()}
-        self._config = _config((len(words), dim), self.zero_row, dict(training))
-        self._history = list(history)
 
-    def write(self, directory: Path) -> None:
-        """Write vocab.json, config.json and history.json."""
+    def write(self, directory: Path, training: Mapping[str, Any], history: Sequence[Mapping[str, Any]]) -> None:
+        """Write config.json, vocab.json and history.json."""
+        _write_json(directory / CONFIG_NAME, _config(self._shape, self.zero_row, dict(training)), indent=2)
         _write_json(directory / VOCAB_NAME, self._vocab)
-        _write_json(directory / CONFIG_NAME, self._config, indent=2)
-        if self._history:
-            _write_json(directory / HISTORY_NAME, {"epochs": self._history}, indent=2)
+        if history:
+            _write_json(directory / HISTORY_NAME, {"epochs": list(history)}, indent=2)
 
 
 def load_model(path: str | os.PathLike[str], *, output: bool = True) -> LoadedModel:
