@@ -111,6 +111,16 @@ def test_a_closed_terminal_costs_nothing(corpus):
     assert len(Checkpoints(corpus.parent / "m.checkpoints").found()) == 1
 
 
+def test_ctrl_c_while_the_program_loads_is_no_traceback():
+    process = subprocess.Popen([sys.executable, "-X", "importtime", "-m", "mumon", "--help"], stdout=-1, stderr=-1)
+    for line in process.stderr:
+        if b"mumon.__main__" in line or b"typer" in line or b"click" in line:
+            break
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode in (-signal.SIGINT, 0) and b"Traceback" not in err
+
+
 def test_a_signal_whose_exception_was_lost_is_not_forgotten():
     """As in a callback of C code, where Python only prints what was raised."""
     with interrupting_signals():
@@ -126,8 +136,7 @@ import os, sys, time
 from mumon.checkpoints import Checkpoints
 with Checkpoints(sys.argv[1]).held():
     if os.fork() == 0:
-        time.sleep(60)
-    print("held", flush=True)
+        print("held", flush=True)
     time.sleep(60)
 """
     process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "kept")], stdout=-1, start_new_session=True)

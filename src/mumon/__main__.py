@@ -1,6 +1,16 @@
-"""`python -m mumon`."""
+"""The program `mumon`, also as `python -m mumon`."""
 
-from mumon.cli import main
+import signal
+
+
+def main() -> None:
+    """Run the command line; until a command begins, while modules are loaded, Ctrl-C ends it without a word."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from mumon.cli import main as run
+
+    run()
+
 
 if __name__ == "__main__":
     main()

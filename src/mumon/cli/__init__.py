@@ -6,10 +6,9 @@ import contextlib
 import functools
 import io
 import os
-import signal
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import IO, Any
 
 import typer
 
@@ -39,7 +38,6 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
         except MumonError as error:
             raise _complaint(str(error), 1) from None
         except BrokenPipeError:  # whoever read our output has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(1) from None
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
@@ -51,6 +49,15 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
             raise _complaint(str(stopped), 128 + stopped.signum) from None
 
     return run
+
+
+def _flush(stream: IO[str] | None) -> None:
+    """Write out what is left; if nobody takes it, drop it, for Python would end with a code of its own."""
+    try:
+        if stream is not None:
+            stream.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # type: ignore[union-attr]
 
 
 def _complaint(sentence: str, code: int) -> typer.Exit:
@@ -98,10 +105,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show a letter should show something
             stream.reconfigure(errors="replace")
-    before = signal.getsignal(signal.SIGINT)
-    if before is signal.default_int_handler:  # until a command begins, Ctrl-C ends it without a word
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         app()
     finally:
-        signal.signal(signal.SIGINT, before)
+        for stream in (sys.stdout, sys.stderr):
+            _flush(stream)
