@@ -22,6 +22,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 from mumon import __version__
@@ -123,15 +124,14 @@ class Soak:
         where = self.checkpoints.folder if stage == "writing a checkpoint" else self.folder
         deadline = time.monotonic() + (self.random.uniform(0.5, 4) if pattern is None else 60)
         skip = self.random.randrange(4) if stage == "writing a checkpoint" else 0
-        there = False
+        known = identities(where, pattern)  # what an earlier run left does not count
         while process.poll() is None and time.monotonic() < deadline:
-            if pattern is not None:
-                was, there = there, any(where.glob(pattern))
-                if there and not was:
-                    if not skip:
-                        time.sleep(self.random.choice([0, 0.001, 0.01, 0.05]))
-                        break
-                    skip -= 1
+            if new := identities(where, pattern) - known:
+                known |= new
+                if not skip:
+                    time.sleep(self.random.choice([0, 0.001, 0.01, 0.05]))
+                    break
+                skip -= 1
             time.sleep(0.0005)
         return process.poll() is None
 
@@ -145,8 +145,11 @@ class Soak:
     def check(self, code: int, error: str, seen: set[Path]) -> None:
         """After a blow: nothing whole is lost, nothing half is there."""
         self.ledger[f"exit {code}"] += 1
+        if "mumon" not in error and "KeyboardInterrupt" in error:  # Python itself was still being loaded
+            self.ledger["stopped before mumon began"] += 1
+            return
         self.expect(code in (0, -9, 130, 143, -2, -15), f"exit {code}: {error}")
-        self.expect("Traceback" not in error or "mumon" not in error, error)  # Ctrl-C while Python itself starts
+        self.expect("Traceback" not in error, error)
         found = self.checkpoints.found()
         for path in found:
             try:
@@ -163,6 +166,15 @@ class Soak:
         if not fine:
             self.problems.append(problem)
             print(problem, file=sys.stderr)
+
+
+def identities(folder: Path, pattern: str | None) -> set[tuple[int, int]]:
+    """What matches a pattern, by its number and time of birth, as names come again."""
+    found = set()
+    for path in [] if pattern is None else folder.glob(pattern):
+        with suppress(OSError):
+            found.add((path.stat().st_ino, path.stat().st_ctime_ns))
+    return found
 
 
 def digest(model: Path) -> str:
