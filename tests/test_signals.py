@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -176,6 +177,16 @@ def test_a_signal_while_the_model_is_saved_waits_for_it(run, corpus, monkeypatch
     code, _, err = run("train", corpus, "-o", "m", "--dim", 8, "--epochs", 1, "-q")
     assert (code, err) == (143, "mumon: stopped when m was already trained; it is saved\n")
     assert left_over(corpus.parent) == ["corpus.txt", "m"] and len(Word2Vec.load("m").wv) == 104
+
+
+def test_a_short_soak_finds_nothing_and_keeps_its_books(corpus):
+    program, ledger = Path(__file__).parent.parent / "soak" / "run.py", corpus.parent / "ledger.json"
+    options = "--dim 8 --epochs 60 --threads 1 --min-count 1"
+    command = [sys.executable, program, corpus, "--minutes", "0.1", "--ledger", ledger, "--options", options]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(ledger.read_text())
+    assert found["problems"] == [] and found["lost checkpoints"] == found["corrupt checkpoints"] == 0
 
 
 def test_killed_again_and_again_it_ends_in_the_same_bytes(corpus):
