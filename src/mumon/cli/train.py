@@ -108,8 +108,8 @@ def train(
 ) -> None:
     """Train word vectors on CORPUS and save them.
 
-    Stopped by Ctrl-C or a signal, or killed, it goes on with the same command and --resume: checkpoints are kept in
-    OUTPUT.checkpoints until OUTPUT is saved.
+    Stopped or killed, it goes on with the same command and --resume.
+    Checkpoints are kept in OUTPUT.checkpoints until OUTPUT is saved.
 
     Example: mumon train corpus.txt -o king.mumon --dim 300
     """
