@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import itertools
 import os
+import signal
 import sys
 
 import numpy as np
 import pytest
 
 ENTITIES, FORMS = 16, ("country", "capital")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def signals_arrive():
+    """Shells start jobs in the background with Ctrl-C ignored, and what they start inherits that."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True, scope="session")
