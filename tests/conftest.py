@@ -15,9 +15,11 @@ ENTITIES, FORMS = 16, ("country", "capital")
 
 @pytest.fixture(autouse=True, scope="session")
 def signals_arrive():
-    """Shells start jobs in the background with Ctrl-C ignored, and what they start inherits that."""
+    """Shells ignore Ctrl-C for jobs in the background, nohup the end of the session: the programs tested must not."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda *_: None)  # still nothing here, but what is caught is not inherited
 
 
 @pytest.fixture(autouse=True, scope="session")
