@@ -377,6 +377,19 @@ def test_weights_that_are_not_finite_stop_the_run_and_the_last_good_checkpoint_s
     assert np.isfinite(Word2Vec.load(good, progress=False).syn1neg).all()
 
 
+def test_weights_that_are_not_finite_are_not_kept_whatever_ends_the_run(corpus, tmp_path, monkeypatch):
+    made = []
+    monkeypatch.setattr(training.Trainer, "__init__", _recording(training.Trainer.__init__, made))
+
+    def spoil_and_leave():
+        made[0].target[3, 3] = np.nan
+        raise SystemExit
+
+    with pytest.raises(SystemExit):
+        trained(corpus, tmp_path / "kept", 2 * corpus.tokens, spoil_and_leave)
+    assert not (tmp_path / "kept").exists()
+
+
 def _recording(method, made):
     def init(self, *arguments, **options):
         made.append(self)

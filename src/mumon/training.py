@@ -29,7 +29,6 @@ from mumon.threads import start_all
 # epoch even for short corpora.
 BLOCK_TOKENS, MIN_BLOCK_TOKENS, BLOCKS_PER_EPOCH = 16_384, 1_024, 256
 
-
 POLL_SECONDS = 0.1  # between looks at the clock, the signals and the tally
 RUNAWAY_LOSS = 1e5  # per token; guessing costs (negative + 1) · ln 2 per pair, well below a thousand
 
@@ -93,14 +92,15 @@ class Trainer:
                     self._epoch(first_epoch + past, replace(schedule, done=schedule.done + past), at, keeper, held)
             except BaseException as error:
                 # By a handler of the user's, say, or because nobody reads our reports any more.
-                if keeper is not None and at.whole and not isinstance(error, Interrupted | MumonError):
+                ours = isinstance(error, Interrupted | MumonError)
+                if keeper is not None and at.whole and not ours and self._is_finite():
                     keeper.stopped(at)
                 raise
-        if keeper is not None and held.signum is not None:
-            self._stop(at, keeper, held)
         if not any(epoch.trained_tokens for epoch in at.history):
             self._explain_nothing()
         self._check_finite(first_epoch + epochs, schedule.rate(0))
+        if keeper is not None and held.signum is not None:
+            self._stop(at, keeper, held)
         loss, seconds = at.history[-1].loss, sum(epoch.seconds for epoch in at.history)
         if loss > RUNAWAY_LOSS:
             raise TrainingError(
@@ -112,10 +112,13 @@ class Trainer:
         return at.history
 
     def _check_finite(self, epoch: int, alpha: float) -> None:
-        for matrix in (self.source, self.target):
-            for first in range(0, len(matrix), 1 << 16):
-                if not np.isfinite(matrix[first : first + (1 << 16)]).all():
-                    raise TrainingError(_divergence("weights", epoch, alpha))
+        """Before a state is kept: one that is not finite must not take the place of the last good one."""
+        if not self._is_finite():
+            raise TrainingError(_divergence("weights", epoch, alpha))
+
+    def _is_finite(self) -> bool:
+        parts = ((matrix, first) for matrix in (self.source, self.target) for first in range(0, len(matrix), 1 << 16))
+        return all(np.isfinite(matrix[first : first + (1 << 16)]).all() for matrix, first in parts)
 
     def _stop(self, at: Position, keeper: Keeper, held: Held) -> None:
         """A signal came: keep what there is and obey it."""
