@@ -20,7 +20,7 @@ from mumon.errors import DataError, MumonError, OptionError
 from mumon.paths import cache_directory
 from mumon.progress import Progress, chosen_progress
 
-__all__ = ["ALIASES", "REGISTRY", "DataFile", "Dataset", "fetch", "fetch_all", "find", "where"]
+__all__ = ["ALIASES", "REGISTRY", "DataFile", "Dataset", "fetch", "fetch_all", "fetch_folder", "find", "where"]
 
 MIRROR = "MUMON_DATA"
 MIRRORED, CACHED, ONLINE, BY_HAND = PLACES = ("mirror", "cache", "to download", "by hand")
@@ -53,6 +53,19 @@ def fetch_all(name: str, progress: Progress | None = None) -> list[Path]:
         place = f"in {mirror}" if mirror else f"in a folder and set {MIRROR} to it"
         raise DataError(f"{dataset.name} has no public download; put {missing} {place} (the original: {dataset.home})")
     return [path or _download(dataset, file, progress) for file, path in local]
+
+
+def fetch_folder(name: str, progress: Progress | None = None) -> Path:
+    """The folder that the files of a data set are in, for readers who know it by other file names, too.
+
+    A mirror that has the folder is believed, whichever files are there: people's own copy of GLUE is not the subset
+    that is known here.
+    """
+    dataset, mirror = find(name), _mirror()
+    inside = Path(dataset.files[0].path).parent
+    if mirror is not None and (mirror / inside).is_dir():
+        return mirror / inside
+    return fetch_all(name, progress)[0].parent
 
 
 def find(name: str) -> Dataset:

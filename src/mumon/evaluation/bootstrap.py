@@ -49,14 +49,14 @@ class Outcome:
         """The statistic × 100 on each of so many resamples of all items: missing words skipped, and counted."""
         skip: list[Array] = [np.empty(0)]
         zero: list[Array] = [np.empty(0)]
-        for drawn in _draws(len(self.values), resamples, seed):
+        for drawn in item_draws(len(self.values), resamples, seed):
             with np.errstate(invalid="ignore", divide="ignore"):  # a resample may hold nothing to score: nan
                 if self.gold is None:
                     total = self.values[drawn].sum(axis=1)
                     skip.append(100 * total / self.found[drawn].sum(axis=1))
                     zero.append(100 * total / len(self.values))
                 else:
-                    counts = _counts(drawn, len(self.values))
+                    counts = draw_counts(drawn, len(self.values))
                     skip.append(self._spearmans(counts, self.found))
                     zero.append(self._spearmans(counts, np.ones_like(self.found)))
         return np.concatenate(skip), np.concatenate(zero)
@@ -67,7 +67,7 @@ class Outcome:
         return 100 * weighted_spearman(kept.gold, kept.values, counts[:, items])
 
 
-def _draws(items: int, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
+def item_draws(items: int, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
     """The items of each resample, (some, items) at a time."""
     random = np.random.default_rng([seed, items])
     at_once = max(1, CHUNK // max(items, 1))
@@ -75,7 +75,7 @@ def _draws(items: int, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]
         yield random.integers(items, size=(min(at_once, resamples - first), items))
 
 
-def _counts(drawn: NDArray[np.int64], items: int) -> Array:
+def draw_counts(drawn: NDArray[np.int64], items: int) -> Array:
     """How often each item is in each resample: with these, the sorting behind the ranks is done only once."""
     rows = np.arange(len(drawn))[:, None] * items
     return np.bincount((drawn + rows).ravel(), minlength=len(drawn) * items).reshape(-1, items).astype(np.float64)

@@ -1,0 +1,68 @@
+"""The paper's Tables 2 and 3: do the vectors help real tasks? What docs/extrinsic.md cites.
+
+    MUMON_DATA=… python benchmarks/vectors.py FOLDER --seeds 1 2
+    MUMON_DATA=… python benchmarks/extrinsic.py FOLDER --seeds 1 2
+
+Each seed has vectors of its own and networks of its own. Results go to benchmarks/results/extrinsic.json; FOLDER keeps
+the trials, so the same command goes on after an interruption.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from common import about
+
+from mumon import WordVectors, datasets
+from mumon.evaluation.extrinsic import evaluate_extrinsic, random_vectors
+from mumon.progress import LineProgress
+
+RESULTS = Path(__file__).parent / "results" / "extrinsic.json"
+# The rows of the paper's tables.
+TRAINED = {
+    "gensim skip-gram": "gensim-sg",
+    "gensim CBOW": "gensim-cbow",
+    "mumon skip-gram": "mumon-sg",
+    "mumon CBOW, faulty": "mumon-cbow-faulty",
+    "mumon CBOW": "mumon-cbow",
+}
+
+
+def models_of(folder: Path, seeds: list[int]) -> dict[str, list[WordVectors]]:
+    """Vectors by name, a set for each seed; random ones have the vocabulary of the trained."""
+    trained = {
+        name: [WordVectors.load(folder / str(seed) / f"{file}.bin") for seed in seeds] for name, file in TRAINED.items()
+    }
+    glove = WordVectors.load(datasets.fetch("glove100"))
+    words = [vectors.index_to_key for vectors in trained["mumon CBOW"]]
+    dim = trained["mumon CBOW"][0].vector_size
+    random = [random_vectors(known, dim, seed) for known, seed in zip(words, seeds, strict=True)]
+    return {"random": random, "GloVe": [glove] * len(seeds), **trained}
+
+
+def main() -> None:
+    """Train what is missing, and write the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="has the vectors of benchmarks/vectors.py, and keeps the trials")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--tasks", nargs="+", default=["sst2", "qnli", "mnli", "ner"])
+    parser.add_argument("--budget", default="small")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--output", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    report = evaluate_extrinsic(
+        models_of(options.folder, options.seeds),
+        options.tasks,
+        budget=options.budget,
+        seeds=options.seeds,
+        folder=options.folder / "extrinsic",
+        workers=options.workers,
+        progress=LineProgress(every=60),
+    )
+    options.output.write_text(json.dumps({"about": about(), **report.to_json()}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,169 @@
+"""What is trained on a task, and how much may be spent on it: the paper's settings, and smaller ones."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mumon.errors import OptionError
+
+VERSION = 1  # of networks, training and readers: raise it when a change of theirs changes results
+METRICS = {"sst2": "accuracy", "qnli": "accuracy", "mnli": "accuracy", "ner": "F1", "ner-tuned": "F1"}
+ASKED = {"sst2": ("sst2",), "qnli": ("qnli",), "mnli": ("mnli",), "ner": ("ner", "ner-tuned")}
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Model selection and sizes; the defaults are the paper's, and so cost days on a CPU.
+
+    Each of `draws` networks has its own dropout (uniform) and learning rate (log-uniform) and is trained for at most
+    `epochs` epochs, until `patience` of them in a row were no better on dev. Widths are LSTM units per direction.
+    Limits of None mean everything: `train_items` and `dev_items` are sampled, sentences are cut to `longest` words
+    (never those to be tagged).
+    """
+
+    draws: int = 10
+    dropout: tuple[float, float] = (0.0, 0.7)
+    rate: tuple[float, float] = (1e-6, 1e-2)
+    epochs: int = 100
+    patience: int = 2
+    batch: int = 32
+    encoder_width: int = 1024
+    tagger_width: int = 256
+    hidden: int = 512
+    train_items: int | None = None
+    dev_items: int | None = None
+    longest: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("draws", "epochs", "patience", "batch", "encoder_width", "tagger_width", "hidden"):
+            if getattr(self, name) < 1:
+                raise OptionError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        for name in ("train_items", "dev_items", "longest"):
+            if (limit := getattr(self, name)) is not None and limit < 1:
+                raise OptionError(f"{name} is {limit}; it must be at least 1, or None for no limit")
+        if not 0 <= self.dropout[0] <= self.dropout[1] < 1:
+            raise OptionError(f"dropout is drawn from {self.dropout}; the limits must rise and lie in 0 … 1")
+        if not 0 < self.rate[0] <= self.rate[1] < 1:
+            raise OptionError(f"the rate is drawn from {self.rate}; the limits must rise and lie between 0 and 1")
+
+    def width(self, task: str) -> int:
+        """The width of a task's LSTM."""
+        return self.tagger_width if METRICS[task] == "F1" else self.encoder_width
+
+
+# Two cores and about a minute per model and task. Few epochs leave no time for slow rates, so none is drawn.
+SMALL = Budget(
+    draws=4,
+    rate=(5e-4, 1e-2),
+    epochs=12,
+    encoder_width=64,
+    tagger_width=128,
+    train_items=8000,
+    dev_items=2000,
+    longest=60,
+)
+BUDGETS = {"small": SMALL, "full": Budget()}
+
+
+def chosen_budget(budget: str | Budget, **changes: Any) -> Budget:
+    """A budget by name, with whatever of it was asked to be otherwise.
+
+    >>> chosen_budget("full", draws=3, epochs=None).draws
+    3
+    """
+    if isinstance(budget, str):
+        if budget not in BUDGETS:
+            raise OptionError(f"no budget is called {budget!r}; the {len(BUDGETS)} are {', '.join(BUDGETS)}")
+        budget = BUDGETS[budget]
+    return replace(budget, **{name: value for name, value in changes.items() if value is not None})
+
+
+def chosen_tasks(names: Sequence[str]) -> list[str]:
+    """The tasks behind what people ask for: `ner` is two, with frozen and with fine-tuned vectors.
+
+    >>> chosen_tasks(["sst2", "ner"])
+    ['sst2', 'ner', 'ner-tuned']
+    """
+    unknown = [name for name in names if name.lower() not in ASKED]
+    if unknown or not names:
+        what = f"{unknown[0]!r} is" if unknown else "nothing is"
+        raise OptionError(f"{what} no extrinsic task; the {len(ASKED)} are {', '.join(ASKED)}")
+    return list(dict.fromkeys(task for name in names for task in ASKED[name.lower()]))
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One point of the random search."""
+
+    dropout: float
+    rate: float
+
+
+def draws(budget: Budget, seed: int) -> list[Draw]:
+    """The points of a search: the same for every embedding and task, and the first of many are those of few.
+
+    >>> draws(Budget(draws=2), seed=1) == draws(Budget(draws=5), seed=1)[:2]
+    True
+    """
+    points = []
+    for index in range(budget.draws):
+        random = np.random.default_rng([seed, index])
+        dropout = random.uniform(*budget.dropout)
+        rate = 10 ** random.uniform(*np.log10(budget.rate))
+        points.append(Draw(round(float(dropout), 3), float(f"{rate:.3g}")))
+    return points
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One network to train: everything its result depends on. `data` and `vectors` are digests, and names of files."""
+
+    task: str
+    data: str
+    vectors: str
+    seed: int
+    draw: Draw
+    width: int
+    hidden: int
+    epochs: int
+    patience: int
+    batch: int
+    train_items: int | None
+    dev_items: int | None
+    longest: int | None
+    torch: str
+
+    @property
+    def tuned(self) -> bool:
+        """Whether the word vectors are trained along."""
+        return self.task.endswith("-tuned")
+
+    @property
+    def key(self) -> str:
+        """A short name that only this trial has."""
+        about = json.dumps({"version": VERSION, **asdict(self)}, sort_keys=True)
+        return hashlib.blake2b(about.encode(), digest_size=12).hexdigest()
+
+    @classmethod
+    def from_json(cls, record: dict[str, Any]) -> Trial:
+        """The reverse of `dataclasses.asdict`."""
+        return cls(**{**record, "draw": Draw(**record["draw"])})
+
+
+def trials(task: str, data: str, vectors: str, seed: int, budget: Budget, torch: str) -> list[Trial]:
+    """One search: a trial for each draw."""
+    same = {
+        name: getattr(budget, name) for name in ("hidden", "epochs", "patience", "batch", "train_items", "dev_items")
+    }
+    longest = budget.longest if METRICS[task] == "accuracy" else None  # every word wants its tag
+    width = budget.width(task)
+    return [
+        Trial(task, data, vectors, seed, draw, width, **same, longest=longest, torch=torch)
+        for draw in draws(budget, seed)
+    ]

@@ -1,0 +1,102 @@
+"""Scores on the test data with intervals over its items and the seeds, and comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mumon.errors import OptionError
+from mumon.evaluation.bootstrap import Array, draw_counts, interval, item_draws, stream
+from mumon.evaluation.extrinsic.scores import score
+from mumon.evaluation.report import Comparison
+
+RESAMPLES = 1000
+
+
+@dataclass(frozen=True)
+class ExtrinsicScore:
+    """The mean × 100 over seeds of a test score, its 95 % interval, and what led to it.
+
+    `seeds` and `dev` have a number for each seed; so has `chosen`, with the dropout, the rate and the epochs that were
+    best on dev. Of the task's `words`, the embedding has `found`.
+    """
+
+    model: str
+    task: str
+    metric: str
+    score: float
+    low: float
+    high: float
+    seeds: list[float]
+    dev: list[float]
+    chosen: list[dict[str, float]]
+    n: int
+    words: int
+    found: int
+
+
+@dataclass
+class ExtrinsicReport:
+    """The result of `evaluate_extrinsic`."""
+
+    models: list[str]
+    task_names: list[str]
+    settings: dict[str, Any]
+    scores: list[ExtrinsicScore] = field(default_factory=list)
+    samples: dict[tuple[str, str], Array] = field(default_factory=dict, repr=False)
+
+    def score(self, model: str, task: str) -> ExtrinsicScore:
+        """One score, by the name of its model and task."""
+        for found in self.scores:
+            if (found.model, found.task) == (model, task):
+                return found
+        known = f"models {', '.join(self.models)}; tasks {', '.join(self.task_names)}"
+        raise OptionError(f"none of the {len(self.scores)} scores is for {model} {task}: {known}")
+
+    def compare(self, a: str, b: str) -> list[Comparison]:
+        """Is b better than a? For each task, on the same resamples of the same items and seeds."""
+        comparisons = []
+        for task in self.task_names:
+            difference = self.score(b, task).score - self.score(a, task).score
+            sample = self.samples[b, task] - self.samples[a, task]
+            better = float(np.mean(sample > 0) + np.mean(sample == 0) / 2)
+            n = self.score(a, task).n
+            comparisons.append(Comparison(a, b, task, "test", "zero", difference, *interval(sample), better, n))
+        return comparisons
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, for programs; comparisons are with the first model."""
+        others = [row.to_json() for other in self.models[1:] for row in self.compare(self.models[0], other)]
+        return {
+            "settings": self.settings,
+            "models": self.models,
+            "tasks": self.task_names,
+            "scores": [asdict(row) for row in self.scores],
+            "comparisons": others,
+        }
+
+
+def seed_scores(outcomes: Sequence[NDArray[np.int64]]) -> list[float]:
+    """The score of each seed."""
+    return [score(each) for each in outcomes]
+
+
+def resampled(outcomes: Sequence[NDArray[np.int64]], task: str, resamples: int = RESAMPLES) -> Array:
+    """The mean score over seeds when items and seeds are drawn anew, so many times.
+
+    The draws depend on the task and the numbers of items and seeds, not on the model: those of two models can be
+    subtracted.
+    """
+    items, seeds = len(outcomes[0]), len(outcomes)
+    right = np.array([each[:, 0] for each in outcomes], np.float64)
+    total = np.array([each[:, 1] + each[:, 2] for each in outcomes], np.float64)
+    scores = []
+    for drawn in item_draws(items, resamples, stream(0, task)):
+        counts = draw_counts(drawn, items).T
+        scores.append(200 * (right @ counts) / np.maximum(total @ counts, 1))  # (seeds, resamples)
+    picked = np.random.default_rng([stream(0, task), seeds]).integers(seeds, size=(seeds, resamples))
+    return np.take_along_axis(np.concatenate(scores, axis=1), picked, axis=0).mean(axis=0)
