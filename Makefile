@@ -3,6 +3,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# What the extrinsic tests run on. TORCH= leaves it out (they are skipped then), where a build with CUDA is too much.
+TORCH ?= torch==2.13.0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: demo test lint types unit bench clean
@@ -32,7 +34,7 @@ $(VENV)/installed: pyproject.toml
 	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed
-	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	$(BIN)/python -m pip install --quiet --editable ".[dev]" $(TORCH)
 	@touch $@
 
 clean:

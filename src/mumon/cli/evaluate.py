@@ -5,14 +5,14 @@ from __future__ import annotations
 import csv
 import json as json_
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mumon.cli import eval_tables, options
+from mumon.cli import eval_tables, extrinsic, options
 
 if TYPE_CHECKING:
     from mumon.evaluation import Report
@@ -72,20 +72,57 @@ def evaluate(
         str | None, typer.Option("--words", help="Show the neighbours of these words (by commas).", show_default=False)
     ] = None,
     resamples: Annotated[int, typer.Option("--resamples", min=0, help="Resamples behind each interval.")] = 1000,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Fixes the dev and test halves.")] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, help="Fixes the dev and test halves; the first of --seeds.")
+    ] = 0,
+    extrinsic_tasks: extrinsic.Extrinsic = None,
+    budget: extrinsic.Budget = None,
+    draws: extrinsic.Draws = None,
+    width: extrinsic.Width = None,
+    epochs: extrinsic.Epochs = None,
+    train_items: extrinsic.TrainItems = None,
+    seeds: extrinsic.Seeds = None,
+    baselines: extrinsic.Baselines = None,
+    folder: extrinsic.Folder = None,
     threads: options.Threads = None,
     json: options.Json = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print every score as comma-separated values.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
-    """Score MODELS on word similarity and analogies: the paper's five tasks, or your own.
+    """Score MODELS on word similarity and analogies: the paper's five tasks, or your own; or in real tasks.
 
     Example: mumon eval king.mumon glove.txt
+
+    Example: mumon eval king.mumon --extrinsic sst2,ner --baselines random,glove
     """
+    progress = options.reporter(quiet)
+    changes = {"draws": draws, "width": width, "epochs": epochs, "train_items": train_items}
+    only_here = {**changes, "budget": budget, "seeds": seeds, "baselines": baselines, "folder": folder}
+    _check_kind(
+        extrinsic_tasks is not None,
+        intrinsic={"tasks": tasks, "categories": categories, "outliers": outliers, "words": words},
+        extrinsic=only_here,
+    )
+    if extrinsic_tasks is not None:
+        extrinsic.run(
+            _load(models),
+            extrinsic_tasks,
+            changes=changes,
+            budget=budget,
+            baselines=baselines,
+            seed=seed,
+            seeds=seeds,
+            folder=folder,
+            resamples=resamples,
+            threads=threads,
+            progress=progress,
+            json=json,
+            csv=csv,
+        )
+        return
     from mumon.evaluation import evaluate as run
     from mumon.evaluation import load_tasks, read_task
 
-    progress = options.reporter(quiet)
     chosen = [read_task(path, kind="categories") for path in categories or []]
     chosen += [read_task(path, kind="outliers") for path in outliers or []]
     if tasks is not None:
@@ -111,6 +148,20 @@ def evaluate(
         write_csv(report)
     else:
         eval_tables.show(report, chosen, missing.value, sections)
+
+
+def _check_kind(is_extrinsic: bool, intrinsic: Mapping[str, object], extrinsic: Mapping[str, object]) -> None:
+    """Refuse options that would be passed over."""
+    from mumon.errors import OptionError
+
+    given = [name for name, value in (intrinsic if is_extrinsic else extrinsic).items() if value is not None]
+    if given:
+        flag = f"--{given[0].replace('_', '-')}"
+        raise OptionError(
+            f"{flag} and --extrinsic do not go together; run two commands"
+            if is_extrinsic
+            else f"{flag} is for extrinsic tasks; name at least 1 of them (--extrinsic sst2,qnli,mnli,ner)"
+        )
 
 
 def _load(paths: Sequence[str]) -> dict[str, WordVectors]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -32,9 +33,10 @@ def evaluate_extrinsic(
     tasks: Sequence[str] = ("sst2", "qnli", "mnli", "ner"),
     *,
     budget: str | Budget = "small",
-    seeds: Sequence[int] = (1,),
+    seeds: Sequence[int] = (0,),
     folder: str | os.PathLike[str] | None = None,
     workers: int | None = None,
+    resamples: int = 1000,
     progress: bool | Progress | None = None,
 ) -> ExtrinsicReport:
     """Train the paper's networks over frozen vectors (NER: also over trained ones), and test those best on dev.
@@ -60,7 +62,12 @@ def evaluate_extrinsic(
             reporter.note(each.note)
     searches, found = _searches(named, asked, examples, seeds, chosen, home)
     results = Searcher(searches, Shelf(home), reporter).run(workers or available_cores())
-    settings = {"budget": asdict(chosen), "seeds": list(seeds), "torch": metadata.version("torch")}
+    settings: dict[str, Any] = {
+        "budget": asdict(chosen),
+        "seeds": list(seeds),
+        "resamples": resamples,
+        "torch": metadata.version("torch"),
+    }
     return _report(list(named), asked, examples, results, found, settings)
 
 
@@ -132,7 +139,7 @@ def _report(
     examples: Mapping[str, Examples],
     results: Sequence[Found],
     found: Mapping[tuple[str, str], tuple[int, int]],
-    settings: dict[str, object],
+    settings: dict[str, Any],
 ) -> ExtrinsicReport:
     names = {task: [task] if task == "ner-tuned" else examples[task].tests for task in tasks}
     report = ExtrinsicReport(models, [name for task in tasks for name in names[task]], settings)
@@ -142,7 +149,7 @@ def _report(
             for model in models:
                 runs = [each for each in results if (each.search.model, each.search.task) == (model, task)]
                 outcomes = [np.array(each.tests[data if task == "ner-tuned" else name]) for each in runs]
-                report.samples[model, name] = sample = resampled(outcomes, name)
+                report.samples[model, name] = sample = resampled(outcomes, name, settings["resamples"])
                 scores = seed_scores(outcomes)
                 report.scores.append(
                     ExtrinsicScore(

@@ -70,8 +70,8 @@ def write_examples(examples: Examples, words: list[str], folder: Path) -> str:
         for place, column in enumerate(split.columns):
             _put(arrays, f"{name}.{place}", [[numbers[word] for word in sentence] for sentence in column])
         _put(arrays, f"{name}.labels", split.labels)
-    about = {"kind": examples.kind, "labels": json.dumps(examples.labels), "splits": json.dumps(list(examples.splits))}
-    return _write(arrays, about, folder)
+    about = {"kind": examples.kind, "labels": examples.labels, "splits": list(examples.splits)}
+    return _write(arrays, {"task": json.dumps(about)}, folder)  # one entry: several would come in any order
 
 
 def write_vectors(wv: WordVectors, words: list[str], folder: Path) -> tuple[str, int]:
@@ -92,10 +92,10 @@ def read_inputs(folder: Path, data: str, vectors: str) -> Inputs:
 
     embedded = load_file(_place(folder, vectors))
     with safe_open(_place(folder, data), "numpy") as file:
-        about = file.metadata()
+        about = json.loads(file.metadata()["task"])
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
     parts = {}
-    for name in json.loads(about["splits"]):
+    for name in about["splits"]:
         places = sorted(key.split(".")[1] for key in arrays if key.startswith(f"{name}.") and key.endswith(".values"))
         columns = [
             Ragged(embedded["rows"][arrays[f"{name}.{place}.values"]], arrays[f"{name}.{place}.ends"])
@@ -103,7 +103,7 @@ def read_inputs(folder: Path, data: str, vectors: str) -> Inputs:
             if place != "labels"
         ]
         parts[name] = Part(columns, Ragged(arrays[f"{name}.labels.values"], arrays[f"{name}.labels.ends"]))
-    return Inputs(about["kind"], json.loads(about["labels"]), parts, embedded["vectors"])
+    return Inputs(about["kind"], about["labels"], parts, embedded["vectors"])
 
 
 def _put(arrays: dict[str, NDArray[Any]], name: str, lists: list[list[int]]) -> None:

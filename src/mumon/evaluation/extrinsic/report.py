@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -13,8 +14,6 @@ from mumon.errors import OptionError
 from mumon.evaluation.bootstrap import Array, draw_counts, interval, item_draws, stream
 from mumon.evaluation.extrinsic.scores import score
 from mumon.evaluation.report import Comparison
-
-RESAMPLES = 1000
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ class ExtrinsicReport:
         for task in self.task_names:
             difference = self.score(b, task).score - self.score(a, task).score
             sample = self.samples[b, task] - self.samples[a, task]
-            better = float(np.mean(sample > 0) + np.mean(sample == 0) / 2)
+            better = float(np.mean(sample > 0) + np.mean(sample == 0) / 2) if len(sample) else math.nan
             n = self.score(a, task).n
             comparisons.append(Comparison(a, b, task, "test", "zero", difference, *interval(sample), better, n))
         return comparisons
@@ -85,7 +84,7 @@ def seed_scores(outcomes: Sequence[NDArray[np.int64]]) -> list[float]:
     return [score(each) for each in outcomes]
 
 
-def resampled(outcomes: Sequence[NDArray[np.int64]], task: str, resamples: int = RESAMPLES) -> Array:
+def resampled(outcomes: Sequence[NDArray[np.int64]], task: str, resamples: int) -> Array:
     """The mean score over seeds when items and seeds are drawn anew, so many times.
 
     The draws depend on the task and the numbers of items and seeds, not on the model: those of two models can be
@@ -99,4 +98,4 @@ def resampled(outcomes: Sequence[NDArray[np.int64]], task: str, resamples: int =
         counts = draw_counts(drawn, items).T
         scores.append(200 * (right @ counts) / np.maximum(total @ counts, 1))  # (seeds, resamples)
     picked = np.random.default_rng([stream(0, task), seeds]).integers(seeds, size=(seeds, resamples))
-    return np.take_along_axis(np.concatenate(scores, axis=1), picked, axis=0).mean(axis=0)
+    return np.asarray(np.take_along_axis(np.hstack([np.empty((seeds, 0)), *scores]), picked, axis=0).mean(axis=0))

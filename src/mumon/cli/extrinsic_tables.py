@@ -1,0 +1,60 @@
+"""The tables of `mumon eval --extrinsic`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mumon.cli.tables import interval, new_table, number, plain, signed_interval, stdout
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from mumon.evaluation.extrinsic import ExtrinsicReport
+
+TITLES = {"sst2": "SST-2", "qnli": "QNLI", "mnli-m": "MNLI-m", "mnli-mm": "MNLI-mm", "ner": "NER, frozen"}
+TITLES["ner-tuned"] = "NER, fine-tuned"
+
+
+def show(report: ExtrinsicReport) -> None:
+    """The paper's Tables 2 and 3, what differs from the first model, and what was done."""
+    console = stdout()
+    console.print(_scores(report))
+    if len(report.models) > 1:
+        console.print(_differences(report))
+    accuracies = [name for name in report.task_names if report.score(report.models[0], name).metric == "accuracy"]
+    units = ["accuracy"] * bool(accuracies) + ["entity F1 (NER)"] * (len(accuracies) < len(report.task_names))
+    seeds = report.settings["seeds"]
+    over = "items and seeds" if len(seeds) > 1 else "items"
+    console.print(
+        f"[dim]{', '.join(units)} × 100; 95 % intervals over {over}, {len(seeds)} seed{'s'[: len(seeds) > 1]}.[/]"
+    )
+    for model in report.models:
+        rows = [score for score in report.scores if score.model == model]
+        found = ", ".join(
+            f"{TITLES[row.task]} {100 * row.found / row.words:.0f} %" for row in rows if row.task != "ner-tuned"
+        )
+        console.print(f"[dim]Words of the tasks that {plain(model)} has: {found}.[/]")
+
+
+def _scores(report: ExtrinsicReport) -> Table:
+    table = new_table("test", "model", *(TITLES[name] for name in report.task_names))
+    for model in report.models:
+        cells = []
+        for name in report.task_names:
+            score = report.score(model, name)
+            cells.append(f"[bold]{number(score.score)}[/] [dim]{interval(score.low, score.high)}[/]")
+        table.add_row(plain(model), *cells)
+    return table
+
+
+def _differences(report: ExtrinsicReport) -> Table:
+    first = report.models[0]
+    title = f"is it better than {plain(first)}? (* the interval leaves out zero)"
+    table = new_table(title, "model", *(TITLES[name] for name in report.task_names))
+    for model in report.models[1:]:
+        cells = []
+        for row in report.compare(first, model):
+            mark = "*" if row.low > 0 or row.high < 0 else " "
+            cells.append(f"[bold]{row.difference:+.1f}[/]{mark} [dim]{signed_interval(row.low, row.high)}[/]")
+        table.add_row(plain(model), *cells)
+    return table
