@@ -3,8 +3,8 @@
     MUMON_DATA=… python benchmarks/vectors.py FOLDER --seeds 1 2
     MUMON_DATA=… python benchmarks/extrinsic.py FOLDER --seeds 1 2
 
-Each seed has vectors of its own and networks of its own. Results go to benchmarks/results/extrinsic.json; FOLDER keeps
-the trials, so the same command goes on after an interruption.
+Each seed has vectors of its own and networks of its own. Results go to benchmarks/results/extrinsic.json, and as Markdown
+to standard output; FOLDER keeps the trials, so the same command goes on after an interruption.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from common import about
 
 from mumon import WordVectors, datasets
-from mumon.evaluation.extrinsic import evaluate_extrinsic, random_vectors
+from mumon.evaluation.extrinsic import ExtrinsicReport, evaluate_extrinsic, random_vectors
 from mumon.progress import LineProgress
 
 RESULTS = Path(__file__).parent / "results" / "extrinsic.json"
@@ -28,6 +28,15 @@ TRAINED = {
     "mumon CBOW, faulty": "mumon-cbow-faulty",
     "mumon CBOW": "mumon-cbow",
 }
+# Is the second better than the first?
+PAIRS = (
+    ("random", "mumon CBOW"),
+    ("GloVe", "mumon CBOW"),
+    ("gensim CBOW", "mumon CBOW"),
+    ("mumon CBOW, faulty", "mumon CBOW"),
+    ("mumon skip-gram", "mumon CBOW"),
+    ("gensim skip-gram", "mumon skip-gram"),
+)
 
 
 def models_of(folder: Path, seeds: list[int]) -> dict[str, list[WordVectors]]:
@@ -40,6 +49,19 @@ def models_of(folder: Path, seeds: list[int]) -> dict[str, list[WordVectors]]:
     dim = trained["mumon CBOW"][0].vector_size
     random = [random_vectors(known, dim, seed) for known, seed in zip(words, seeds, strict=True)]
     return {"random": random, "GloVe": [glove] * len(seeds), **trained}
+
+
+def markdown(report: ExtrinsicReport) -> str:
+    """The tables of scores and of differences, as docs/extrinsic.md has them."""
+    rows = [f"| | {' | '.join(report.task_names)} |", "|---" * (len(report.task_names) + 1) + "|"]
+    for model in report.models:
+        scores = [report.score(model, task) for task in report.task_names]
+        rows.append(f"| {model} | " + " | ".join(f"{s.score:.1f} [{s.low:.1f} … {s.high:.1f}]" for s in scores) + " |")
+    rows.append("")
+    for a, b in PAIRS:
+        cells = [f"{row.difference:+.1f} [{row.low:+.1f} … {row.high:+.1f}]" for row in report.compare(a, b)]
+        rows.append(f"| {b} less {a} | " + " | ".join(cells) + " |")
+    return "\n".join(rows)
 
 
 def main() -> None:
@@ -61,7 +83,10 @@ def main() -> None:
         workers=options.workers,
         progress=LineProgress(every=60),
     )
-    options.output.write_text(json.dumps({"about": about(), **report.to_json()}, indent=1) + "\n")
+    comparisons = [row.to_json() for a, b in PAIRS for row in report.compare(a, b)]
+    told = {"about": about(), **report.to_json(), "comparisons": comparisons}
+    options.output.write_text(json.dumps(told, indent=1) + "\n")
+    print(markdown(report))
 
 
 if __name__ == "__main__":

@@ -38,3 +38,41 @@ def small(sentences, **options):
     """A model of little text, trained at once and the same every time."""
     defaults = {"vector_size": 24, "min_count": 1, "sample": 0, "epochs": 12, "workers": 1, "progress": False}
     return Word2Vec(sentences, **{**defaults, **options})
+
+
+KINDS = ("good", "bad", "person", "place", "other")  # of words, each with a number from 0 to 39
+
+
+def write_extrinsic_mirror(home):
+    """GLUE and CoNLL-2003 in small, in which the words of the test never occur in training: only good vectors help."""
+    random = np.random.default_rng(1)
+    for name in ("glue/SST-2", "glue/QNLI", "glue/MNLI", "ner"):
+        (home / name).mkdir(parents=True)
+
+    def text(kinds, numbers):
+        return " ".join(f"{kind}{random.choice(numbers)}" for kind in kinds)
+
+    for part, count, numbers in (("train", 240, range(20)), ("dev", 60, range(20, 30)), ("test", 60, range(30, 40))):
+        sentences, pairs, tagged = [], [], []
+        for _ in range(count):
+            filling = ["other"] * int(random.integers(1, 5))
+            mood, second = random.choice(["good", "bad"], 2)
+            sentences.append(f"{text([mood, *filling], numbers)}\t{int(mood == 'good')}")
+            pairs.append((text([*filling, mood], numbers), text([second, "other"], numbers), mood == second))
+            tags = [("person", "I-PER"), ("other", "O"), ("place", "I-LOC"), ("place", "B-LOC")][: 1 + len(filling)]
+            tagged += [f"{text([kind], numbers)} NN I-NP {tag}" for kind, tag in tags] + [""]
+        _write_glue(home / f"glue/SST-2/{part}.tsv", "sentence\tlabel", sentences)
+        for task, header, labels in (
+            ("QNLI", "index\tquestion\tsentence\tlabel", ("not_entailment", "entailment")),
+            ("MNLI", "index\tsentence1\tsentence2\tgold_label", ("contradiction", "neutral")),
+        ):
+            lines = [f"{number}\t{a}\t{b}\t{labels[same]}" for number, (a, b, same) in enumerate(pairs)]
+            tests = ("test_matched", "test_mismatched") if task == "MNLI" else ("test",)
+            for name in tests if part == "test" else (part,):
+                _write_glue(home / f"glue/{task}/{name}.tsv", header, lines)
+        name = {"train": "eng.train", "dev": "eng.testa", "test": "eng.testb"}[part]
+        (home / "ner" / name).write_text("\n".join(["-DOCSTART- -X- O O", "", *tagged]))
+
+
+def _write_glue(path, header, lines):
+    path.write_text("\n".join([header, *lines]) + "\n")

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from samples import KINDS, write_extrinsic_mirror
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("seqeval")
@@ -34,53 +35,22 @@ from mumon.evaluation.extrinsic.plan import Draw, trials  # noqa: E402
 from mumon.evaluation.extrinsic.training import Training, outcomes, sample  # noqa: E402
 
 TINY = Budget(draws=2, rate=(0.01, 0.02), dropout=(0.0, 0.3), epochs=4, encoder_width=8, tagger_width=8, hidden=8)
-KINDS = ("good", "bad", "person", "place", "other")
 DIM = 6
-
-
-def word(kind, number):
-    return f"{kind}{number}"
 
 
 @pytest.fixture(scope="module")
 def vectors():
     """Vectors in which the words of a kind lie together."""
     random = np.random.default_rng(0)
-    words = [word(kind, number) for kind in KINDS for number in range(40)]
+    words = [f"{kind}{number}" for kind in KINDS for number in range(40)]
     centres = np.repeat(np.eye(len(KINDS), DIM), 40, axis=0)
     return WordVectors(words, (centres + 0.1 * random.standard_normal(centres.shape)).astype(np.float32))
 
 
 @pytest.fixture(scope="module")
 def mirror(tmp_path_factory):
-    """Tasks in which the words of the test never occur in training: only good vectors help."""
     home = tmp_path_factory.mktemp("mirror")
-    random = np.random.default_rng(1)
-    for name in ("SST-2", "QNLI", "MNLI"):
-        (home / "glue" / name).mkdir(parents=True)
-    (home / "ner").mkdir()
-
-    def text(kinds, numbers):
-        return " ".join(word(kind, random.choice(numbers)) for kind in kinds)
-
-    for part, count, numbers in (("train", 240, range(20)), ("dev", 60, range(20, 30)), ("test", 60, range(30, 40))):
-        single, pairs, tagged = ["sentence\tlabel"], [], []
-        for _ in range(count):
-            filling = ["other"] * int(random.integers(1, 5))
-            mood, second = random.choice(["good", "bad"], 2)
-            single.append(f"{text([mood, *filling], numbers)}\t{int(mood == 'good')}")
-            pairs.append((text([*filling, mood], numbers), text([second, "other"], numbers), mood == second))
-            tags = [("person", "I-PER"), ("other", "O"), ("place", "I-LOC"), ("place", "B-LOC")][: 1 + len(filling)]
-            tagged += [f"{text([kind], numbers)} NN I-NP {tag}" for kind, tag in tags] + [""]
-        (home / "glue" / "SST-2" / f"{part}.tsv").write_text("\n".join(single) + "\n")
-        qnli = [f"{i}\t{a}\t{b}\t{'entailment' if y else 'not_entailment'}" for i, (a, b, y) in enumerate(pairs)]
-        (home / "glue" / "QNLI" / f"{part}.tsv").write_text("\n".join(["index\tquestion\tsentence\tlabel", *qnli]))
-        mnli = [f"{i}\t{a}\t{b}\t{'neutral' if y else 'contradiction'}" for i, (a, b, y) in enumerate(pairs)]
-        for name in ("test_matched", "test_mismatched") if part == "test" else (part,):
-            lines = ["index\tsentence1\tsentence2\tgold_label", *mnli]
-            (home / "glue" / "MNLI" / f"{name}.tsv").write_text("\n".join(lines))
-        name = {"train": "eng.train", "dev": "eng.testa", "test": "eng.testb"}[part]
-        (home / "ner" / name).write_text("\n".join(["-DOCSTART- -X- O O", "", *tagged]))
+    write_extrinsic_mirror(home)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MUMON_DATA", str(home))
         yield home
@@ -88,15 +58,22 @@ def mirror(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
+    """Where inputs of single trials are."""
+    return tmp_path_factory.mktemp("inputs")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """Where the trials of the report are."""
     return tmp_path_factory.mktemp("trials")
 
 
 @pytest.fixture(scope="module")
-def report(mirror, vectors, folder):
+def report(mirror, vectors, trained):
     """Everything, on two workers and with two seeds."""
     models = {"good": vectors, "random": [random_vectors(vectors.index_to_key, DIM, seed) for seed in (1, 2)]}
     tasks = ["sst2", "qnli", "mnli", "ner"]
-    return evaluate_extrinsic(models, tasks, budget=TINY, seeds=(1, 2), folder=folder, workers=2, progress=False)
+    return evaluate_extrinsic(models, tasks, budget=TINY, seeds=(1, 2), folder=trained, workers=2, progress=False)
 
 
 def trial_of(mirror, vectors, folder, task="ner", **changes):
@@ -266,14 +243,17 @@ def test_good_vectors_win_where_words_of_the_test_are_new(report):
         report.score("good", "wnli")
 
 
-def test_only_the_best_of_a_search_is_tested(report, folder):
-    assert len(list(folder.glob("*.dev.json"))) == 2 * 2 * 5 * 2  # models, seeds, tasks, draws
-    assert len(list(folder.glob("*.test.json"))) == 2 * 2 * 5
-    assert not list(folder.glob("*.weights.*")) and not list(folder.glob("*.state.*"))
+def test_only_the_best_of_a_search_is_tested(report, trained):
+    assert len(list(trained.glob("*.dev.json"))) == 2 * 2 * 5 * 2  # models, seeds, tasks, draws
+    assert len(list(trained.glob("*.test.json"))) == 2 * 2 * 5
+    assert {path.name.split(".", 1)[1] for path in trained.iterdir()} == {
+        "dev.json",
+        "test.json",
+    }  # nothing else is kept
 
 
 def test_what_is_done_is_not_done_again_and_workers_change_nothing(
-    report, mirror, vectors, folder, tmp_path, monkeypatch
+    report, mirror, vectors, trained, tmp_path, monkeypatch
 ):
     alone = evaluate_extrinsic(
         {"good": vectors}, ["sst2"], budget=TINY, seeds=(1, 2), folder=tmp_path, workers=1, progress=False
@@ -282,7 +262,7 @@ def test_what_is_done_is_not_done_again_and_workers_change_nothing(
     assert alone.score("good", "sst2") == expected
     monkeypatch.setattr(crew_module.subprocess, "Popen", None)  # nobody is started
     again = evaluate_extrinsic(
-        {"good": vectors}, ["sst2"], budget=TINY, seeds=(1, 2), folder=folder, workers=2, progress=False
+        {"good": vectors}, ["sst2"], budget=TINY, seeds=(1, 2), folder=trained, workers=2, progress=False
     )
     assert again.score("good", "sst2") == expected
 
@@ -318,7 +298,7 @@ def test_a_worker_that_dies_is_told_of_and_what_was_done_is_kept(mirror, vectors
 
 def test_what_a_worker_cannot_do_is_one_sentence(mirror, vectors, tmp_path):
     trial, _ = trial_of(mirror, vectors, tmp_path)
-    with crew_module.Crew[str](tmp_path, 1) as crew:
+    with crew_module.Crew[str](tmp_path, tmp_path, 1) as crew:
         crew.give("job", {"job": "test", "trial": {**trial.__dict__, "draw": trial.draw.__dict__}})
         with pytest.raises(TrainingError, match=r"No such file .*\.weights\.safetensors"):
             crew.hear()

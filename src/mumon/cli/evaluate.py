@@ -100,7 +100,15 @@ def evaluate(
     only_here = {**changes, "budget": budget, "seeds": seeds, "baselines": baselines, "folder": folder}
     _check_kind(
         extrinsic_tasks is not None,
-        intrinsic={"tasks": tasks, "categories": categories, "outliers": outliers, "words": words},
+        intrinsic={
+            "tasks": tasks,
+            "categories": categories,
+            "outliers": outliers,
+            "words": words,
+            "sections": sections or None,
+            "missing": None if missing == MissingWords.skip else missing,
+            "method": None if method == Analogies.add else method,
+        },
         extrinsic=only_here,
     )
     if extrinsic_tasks is not None:

@@ -20,8 +20,8 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THRE
 class Crew(Generic[J]):
     """Workers that each do one job at a time; leaving the block ends them, whatever they are at."""
 
-    def __init__(self, folder: Path, size: int) -> None:
-        self._folder, self._size = folder, size
+    def __init__(self, inputs: Path, folder: Path, size: int) -> None:
+        self._folders, self._size = [str(inputs), str(folder)], size
         self._said: SimpleQueue[tuple[subprocess.Popen[str], str]] = SimpleQueue()
         self._jobs: dict[int, J] = {}  # by process
         self._idle: list[subprocess.Popen[str]] = []
@@ -72,7 +72,7 @@ class Crew(Generic[J]):
         return job, message
 
     def _start(self) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "mumon.evaluation.extrinsic.worker", str(self._folder)]
+        command = [sys.executable, "-m", "mumon.evaluation.extrinsic.worker", *self._folders]
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, **ONE_THREAD}
         )

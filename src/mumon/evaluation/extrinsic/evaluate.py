@@ -15,7 +15,7 @@ import numpy as np
 from mumon.errors import OptionError
 from mumon.evaluation.bootstrap import interval
 from mumon.evaluation.extrinsic.examples import Examples, load_examples
-from mumon.evaluation.extrinsic.inputs import write_examples, write_vectors
+from mumon.evaluation.extrinsic.inputs import inputs_folder, write_examples, write_vectors
 from mumon.evaluation.extrinsic.plan import METRICS, Budget, chosen_budget, chosen_tasks, trials
 from mumon.evaluation.extrinsic.report import ExtrinsicReport, ExtrinsicScore, resampled, seed_scores
 from mumon.evaluation.extrinsic.search import Found, Search, Searcher
@@ -60,8 +60,9 @@ def evaluate_extrinsic(
     for each in examples.values():
         if each.note:
             reporter.note(each.note)
-    searches, found = _searches(named, asked, examples, seeds, chosen, home)
-    results = Searcher(searches, Shelf(home), reporter).run(workers or available_cores())
+    with inputs_folder(home) as inputs:
+        searches, found = _searches(named, asked, examples, seeds, chosen, inputs)
+        results = Searcher(searches, inputs, Shelf(home), reporter).run(workers or available_cores())
     settings: dict[str, Any] = {
         "budget": asdict(chosen),
         "seeds": list(seeds),

@@ -1,14 +1,18 @@
 """Words become numbers: what a network reads, as files that are named by a digest of their content.
 
 Two files make an input: a task's sentences as numbers of its words, and, for each embedding, which row each of these
-words has. Row 0 is zero, for words that the embedding lacks; it never changes, even when the others are trained.
+words has. Row 0 is zero, for words that the embedding lacks; it never changes, even when the others are trained. The
+files last as long as the call that needs them; their digests are what tells trials apart for ever.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -17,11 +21,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mumon.atomic import atomic_file
+from mumon.claims import claim, remove_abandoned
 from mumon.evaluation.extrinsic.examples import Examples, Kind
 from mumon.evaluation.words import Finder
 from mumon.vectors import WordVectors
 
+PREFIX = ".inputs-"
 Numbers = NDArray[np.int32]
 
 
@@ -60,6 +65,19 @@ class Inputs:
     labels: list[str]
     parts: dict[str, Part]
     vectors: NDArray[np.float32]
+
+
+@contextmanager
+def inputs_folder(home: Path) -> Iterator[Path]:
+    """A folder for inputs that goes with the block; those that killed processes left are cleared."""
+    for left in home.glob(f"{PREFIX}*"):
+        remove_abandoned(left)
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=home))
+    try:
+        with claim(folder):
+            yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def write_examples(examples: Examples, words: list[str], folder: Path) -> str:
@@ -116,9 +134,7 @@ def _write(arrays: Mapping[str, NDArray[Any]], about: dict[str, str], folder: Pa
 
     content = save(dict(arrays), about or None)
     digest = hashlib.blake2b(content, digest_size=12).hexdigest()
-    if not _place(folder, digest).exists():
-        with atomic_file(_place(folder, digest)) as file:
-            file.write(content)
+    _place(folder, digest).write_bytes(content)
     return digest
 
 

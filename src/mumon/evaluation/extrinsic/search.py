@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from mumon.evaluation.extrinsic.crew import Crew
@@ -49,8 +50,8 @@ class Job:
 class Searcher:
     """Does all searches, several trials at once, and keeps what is done in a folder."""
 
-    def __init__(self, searches: Sequence[Search], shelf: Shelf, progress: Progress) -> None:
-        self.searches, self.shelf, self.progress = searches, shelf, progress
+    def __init__(self, searches: Sequence[Search], inputs: Path, shelf: Shelf, progress: Progress) -> None:
+        self.searches, self.inputs, self.shelf, self.progress = searches, inputs, shelf, progress
         self.jobs: deque[Job] = deque()
         self.epochs: dict[tuple[Search, str], int] = {}  # trained so far, by trial
 
@@ -66,7 +67,7 @@ class Searcher:
             self._test_best(search)
         if self.jobs:
             self.progress.start("training", sum(trial.epochs for _, trial in every), "epochs")
-            with Crew[Job](self.shelf.folder, min(workers, len(self.jobs))) as crew:
+            with Crew[Job](self.inputs, self.shelf.folder, min(workers, len(self.jobs))) as crew:
                 self._work(crew)
             self.progress.finish(f"trained {len(every) - len(done)} networks")
         return [self._found(search) for search in self.searches]
