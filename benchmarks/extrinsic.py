@@ -3,8 +3,8 @@
     MUMON_DATA=… python benchmarks/vectors.py FOLDER --seeds 1 2
     MUMON_DATA=… python benchmarks/extrinsic.py FOLDER --seeds 1 2
 
-Each seed has vectors of its own and networks of its own. Results go to benchmarks/results/extrinsic.json, and as Markdown
-to standard output; FOLDER keeps the trials, so the same command goes on after an interruption.
+Each seed has vectors and networks of its own. Results go to benchmarks/results/extrinsic.json, and as Markdown to
+standard output; FOLDER keeps the trials, so the same command goes on after an interruption.
 """
 
 from __future__ import annotations

@@ -316,7 +316,7 @@ def saved(vectors, tmp_path_factory):
     return path
 
 
-QUICK = ("--draws", 1, "--width", 8, "--epochs", 3, "--train-items", 200, "--threads", 2)
+QUICK = ("--draws", 1, "--width", 8, "--epochs", 3, "--train-sentences", 200, "--threads", 2)
 
 
 def test_the_command_shows_tables_json_and_csv(mirror, saved, tmp_path):

@@ -189,5 +189,5 @@ def test_the_full_budget_is_the_papers():
     full = chosen_budget("full")
     assert (full.draws, full.dropout, full.rate, full.epochs, full.patience) == (10, (0.0, 0.7), (1e-6, 1e-2), 100, 2)
     assert (full.encoder_width, full.tagger_width, full.hidden) == (1024, 256, 512)
-    assert full.train_items is full.dev_items is full.longest is None
+    assert full.train_sentences is full.dev_sentences is full.longest is None
     assert chosen_tasks(["NER"]) == ["ner", "ner-tuned"]

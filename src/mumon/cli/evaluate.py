@@ -80,7 +80,7 @@ def evaluate(
     draws: extrinsic.Draws = None,
     width: extrinsic.Width = None,
     epochs: extrinsic.Epochs = None,
-    train_items: extrinsic.TrainItems = None,
+    train_sentences: extrinsic.TrainSentences = None,
     seeds: extrinsic.Seeds = None,
     baselines: extrinsic.Baselines = None,
     folder: extrinsic.Folder = None,
@@ -96,7 +96,7 @@ def evaluate(
     Example: mumon eval king.mumon --extrinsic sst2,ner --baselines random,glove
     """
     progress = options.reporter(quiet)
-    changes = {"draws": draws, "width": width, "epochs": epochs, "train_items": train_items}
+    changes = {"draws": draws, "width": width, "epochs": epochs, "train_sentences": train_sentences}
     only_here = {**changes, "budget": budget, "seeds": seeds, "baselines": baselines, "folder": folder}
     _check_kind(
         extrinsic_tasks is not None,

@@ -41,7 +41,7 @@ Budget = Annotated[
 Draws = Annotated[int | None, _option("--draws", min=1, help="Points of the random search, the same for every model.")]
 Width = Annotated[int | None, _option("--width", min=1, help="LSTM units per direction, of classifiers and tagger.")]
 Epochs = Annotated[int | None, _option("--epochs", min=1, help="At most so many epochs per network.")]
-TrainItems = Annotated[int | None, _option("--train-items", min=1, help="Learn from so many items at most.")]
+TrainSentences = Annotated[int | None, _option("--train-sentences", min=1, help="Learn from so many sentences.")]
 Seeds = Annotated[int | None, _option("--seeds", min=1, help="Train everything with so many seeds (default: 1).")]
 Baselines = Annotated[
     str | None, _option("--baselines", metavar="NAMES", help="Also evaluate random vectors, GloVe: random,glove.")

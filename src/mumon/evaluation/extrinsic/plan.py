@@ -13,6 +13,7 @@ import numpy as np
 from mumon.errors import OptionError
 
 VERSION = 1  # of networks, training and readers: raise it when a change of theirs changes results
+PAIRS = ("qnli", "mnli")
 METRICS = {"sst2": "accuracy", "qnli": "accuracy", "mnli": "accuracy", "ner": "F1", "ner-tuned": "F1"}
 ASKED = {"sst2": ("sst2",), "qnli": ("qnli",), "mnli": ("mnli",), "ner": ("ner", "ner-tuned")}
 
@@ -23,8 +24,8 @@ class Budget:
 
     Each of `draws` networks has its own dropout (uniform) and learning rate (log-uniform) and is trained for at most
     `epochs` epochs, until `patience` of them in a row were no better on dev. Widths are LSTM units per direction.
-    Limits of None mean everything: `train_items` and `dev_items` are sampled, sentences are cut to `longest` words
-    (never those to be tagged).
+    Limits of None mean everything. `train_sentences` and `dev_sentences` are sampled, a pair counting as two; sentences
+    are cut to `longest` words, but never those to be tagged.
     """
 
     draws: int = 10
@@ -36,21 +37,25 @@ class Budget:
     encoder_width: int = 1024
     tagger_width: int = 256
     hidden: int = 512
-    train_items: int | None = None
-    dev_items: int | None = None
+    train_sentences: int | None = None
+    dev_sentences: int | None = None
     longest: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("draws", "epochs", "patience", "batch", "encoder_width", "tagger_width", "hidden"):
             if getattr(self, name) < 1:
                 raise OptionError(f"{name} is {getattr(self, name)}; it must be at least 1")
-        for name in ("train_items", "dev_items", "longest"):
+        for name in ("train_sentences", "dev_sentences", "longest"):
             if (limit := getattr(self, name)) is not None and limit < 1:
                 raise OptionError(f"{name} is {limit}; it must be at least 1, or None for no limit")
         if not 0 <= self.dropout[0] <= self.dropout[1] < 1:
             raise OptionError(f"dropout is drawn from {self.dropout}; the limits must rise and lie in 0 … 1")
         if not 0 < self.rate[0] <= self.rate[1] < 1:
             raise OptionError(f"the rate is drawn from {self.rate}; the limits must rise and lie between 0 and 1")
+
+    def items(self, task: str, sentences: int | None) -> int | None:
+        """How many items of a task have so many sentences."""
+        return sentences if sentences is None or task not in PAIRS else max(1, sentences // 2)
 
     def width(self, task: str) -> int:
         """The width of a task's LSTM."""
@@ -59,13 +64,13 @@ class Budget:
 
 # Two cores and about a minute per model and task. Few epochs leave no time for slow rates, so none is drawn.
 SMALL = Budget(
-    draws=4,
+    draws=3,
     rate=(5e-4, 1e-2),
     epochs=12,
     encoder_width=64,
     tagger_width=128,
-    train_items=8000,
-    dev_items=2000,
+    train_sentences=8000,
+    dev_sentences=2000,
     longest=60,
 )
 BUDGETS = {"small": SMALL, "full": Budget()}
@@ -158,12 +163,10 @@ class Trial:
 
 def trials(task: str, data: str, vectors: str, seed: int, budget: Budget, torch: str) -> list[Trial]:
     """One search: a trial for each draw."""
-    same = {
-        name: getattr(budget, name) for name in ("hidden", "epochs", "patience", "batch", "train_items", "dev_items")
-    }
-    longest = budget.longest if METRICS[task] == "accuracy" else None  # every word wants its tag
-    width = budget.width(task)
+    same = {name: getattr(budget, name) for name in ("hidden", "epochs", "patience", "batch")}
+    same["train_items"] = budget.items(task, budget.train_sentences)
+    same["dev_items"] = budget.items(task, budget.dev_sentences)
+    same["longest"] = budget.longest if METRICS[task] == "accuracy" else None  # every word wants its tag
     return [
-        Trial(task, data, vectors, seed, draw, width, **same, longest=longest, torch=torch)
-        for draw in draws(budget, seed)
+        Trial(task, data, vectors, seed, draw, budget.width(task), **same, torch=torch) for draw in draws(budget, seed)
     ]
