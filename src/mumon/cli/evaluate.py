@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json as json_
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,6 +17,11 @@ from mumon.cli import eval_tables, extrinsic, options
 if TYPE_CHECKING:
     from mumon.evaluation import Report
     from mumon.vectors import WordVectors
+
+
+# Options that only one kind of evaluation has.
+INTRINSIC = ("tasks", "categories", "outliers", "missing", "method", "restrict_vocab", "sections", "words")
+EXTRINSIC = ("budget", "draws", "width", "epochs", "train_sentences", "seeds", "baselines", "folder")
 
 
 class MissingWords(str, Enum):
@@ -34,6 +39,7 @@ class Analogies(str, Enum):
 
 
 def evaluate(
+    context: typer.Context,
     models: Annotated[
         list[str],
         typer.Argument(metavar="MODEL", help="Model folders or vectors files, side by side.", show_default=False),
@@ -76,12 +82,12 @@ def evaluate(
         int, typer.Option("--seed", min=0, help="Fixes the dev and test halves; the first of --seeds.")
     ] = 0,
     extrinsic_tasks: extrinsic.Extrinsic = None,
-    budget: extrinsic.Budget = None,
+    budget: extrinsic.BudgetOption = extrinsic.BudgetName.small,
     draws: extrinsic.Draws = None,
     width: extrinsic.Width = None,
     epochs: extrinsic.Epochs = None,
     train_sentences: extrinsic.TrainSentences = None,
-    seeds: extrinsic.Seeds = None,
+    seeds: extrinsic.Seeds = 1,
     baselines: extrinsic.Baselines = None,
     folder: extrinsic.Folder = None,
     threads: options.Threads = None,
@@ -95,31 +101,15 @@ def evaluate(
 
     Example: mumon eval king.mumon --extrinsic sst2,ner --baselines random,glove
     """
+    _check_kind(context, extrinsic_tasks is not None)
     progress = options.reporter(quiet)
-    changes = {"draws": draws, "width": width, "epochs": epochs, "train_sentences": train_sentences}
-    only_here = {**changes, "budget": budget, "seeds": seeds, "baselines": baselines, "folder": folder}
-    _check_kind(
-        extrinsic_tasks is not None,
-        intrinsic={
-            "tasks": tasks,
-            "categories": categories,
-            "outliers": outliers,
-            "words": words,
-            "sections": sections or None,
-            "missing": None if missing == MissingWords.skip else missing,
-            "method": None if method == Analogies.add else method,
-        },
-        extrinsic=only_here,
-    )
     if extrinsic_tasks is not None:
         extrinsic.run(
             _load(models),
             extrinsic_tasks,
-            changes=changes,
-            budget=budget,
+            budget=extrinsic.chosen(budget, draws, width, epochs, train_sentences),
             baselines=baselines,
-            seed=seed,
-            seeds=seeds,
+            seeds=range(seed, seed + seeds),
             folder=folder,
             resamples=resamples,
             threads=threads,
@@ -158,18 +148,17 @@ def evaluate(
         eval_tables.show(report, chosen, missing.value, sections)
 
 
-def _check_kind(is_extrinsic: bool, intrinsic: Mapping[str, object], extrinsic: Mapping[str, object]) -> None:
+def _check_kind(context: typer.Context, is_extrinsic: bool) -> None:
     """Refuse options that would be passed over."""
     from mumon.errors import OptionError
 
-    given = [name for name, value in (intrinsic if is_extrinsic else extrinsic).items() if value is not None]
-    if given:
-        flag = f"--{given[0].replace('_', '-')}"
-        raise OptionError(
-            f"{flag} and --extrinsic do not go together; run two commands"
-            if is_extrinsic
-            else f"{flag} is for extrinsic tasks; name at least 1 of them (--extrinsic sst2,qnli,mnli,ner)"
-        )
+    for name in INTRINSIC if is_extrinsic else EXTRINSIC:
+        source, flag = context.get_parameter_source(name), f"--{name.replace('_', '-')}"
+        if source is None or source.name != "COMMANDLINE":
+            continue
+        if is_extrinsic:
+            raise OptionError(f"{flag} and --extrinsic do not go together; run two commands")
+        raise OptionError(f"{flag} is for extrinsic tasks; name at least 1 of them (--extrinsic sst2,qnli,mnli,ner)")
 
 
 def _load(paths: Sequence[str]) -> dict[str, WordVectors]:

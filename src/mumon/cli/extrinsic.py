@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from mumon.evaluation.extrinsic import ExtrinsicReport
+    from mumon.evaluation.extrinsic import Budget, ExtrinsicReport
     from mumon.progress import Progress
     from mumon.vectors import WordVectors
 
@@ -28,21 +28,21 @@ class BudgetName(str, Enum):
 
 
 def _option(*flags: str, help: str, **more: Any) -> Any:
-    return typer.Option(*flags, help=help, rich_help_panel=PANEL, show_default=False, **more)
+    return typer.Option(*flags, help=help, rich_help_panel=PANEL, **more)
 
 
 Extrinsic = Annotated[
     str | None,
     _option("--extrinsic", metavar="TASKS", help="Train the paper's networks on these: sst2,qnli,mnli,ner."),
 ]
-Budget = Annotated[
-    BudgetName | None, _option("--budget", help="small (default): two cores, minutes per model; full: the paper's.")
+BudgetOption = Annotated[
+    BudgetName, _option("--budget", help="small: two cores, minutes per model; full: the paper's.")
 ]
 Draws = Annotated[int | None, _option("--draws", min=1, help="Points of the random search, the same for every model.")]
 Width = Annotated[int | None, _option("--width", min=1, help="LSTM units per direction, of classifiers and tagger.")]
 Epochs = Annotated[int | None, _option("--epochs", min=1, help="At most so many epochs per network.")]
 TrainSentences = Annotated[int | None, _option("--train-sentences", min=1, help="Learn from so many sentences.")]
-Seeds = Annotated[int | None, _option("--seeds", min=1, help="Train everything with so many seeds (default: 1).")]
+Seeds = Annotated[int, _option("--seeds", min=1, help="Train everything with so many seeds.")]
 Baselines = Annotated[
     str | None, _option("--baselines", metavar="NAMES", help="Also evaluate random vectors, GloVe: random,glove.")
 ]
@@ -51,15 +51,23 @@ Folder = Annotated[
 ]
 
 
+def chosen(
+    name: BudgetName, draws: int | None, width: int | None, epochs: int | None, train_sentences: int | None
+) -> Budget:
+    """The budget that the options ask for."""
+    from mumon.evaluation.extrinsic.plan import chosen_budget
+
+    widths = {"encoder_width": width, "tagger_width": width}
+    return chosen_budget(name.value, draws=draws, **widths, epochs=epochs, train_sentences=train_sentences)
+
+
 def run(
     models: dict[str, WordVectors],
     tasks: str,
     *,
-    changes: dict[str, Any],
-    budget: BudgetName | None,
+    budget: Budget,
     baselines: str | None,
-    seed: int,
-    seeds: int | None,
+    seeds: Sequence[int],
     folder: str | None,
     resamples: int,
     threads: int | None,
@@ -69,18 +77,14 @@ def run(
 ) -> None:
     """Evaluate and show; Ctrl-C ends in a sentence of its own, for here something was kept."""
     from mumon.evaluation.extrinsic import evaluate_extrinsic
-    from mumon.evaluation.extrinsic.plan import chosen_budget
     from mumon.signals import interrupted
 
-    width = changes.pop("width")
-    changes |= {"encoder_width": width, "tagger_width": width}
-    chosen = range(seed, seed + (seeds or 1))
     try:
         report = evaluate_extrinsic(
-            {**models, **_baselines(baselines, models, chosen, progress)},
+            {**models, **_baselines(baselines, models, seeds, progress)},
             [name.strip() for name in tasks.split(",") if name.strip()],
-            budget=chosen_budget((budget or BudgetName.small).value, **changes),
-            seeds=chosen,
+            budget=budget,
+            seeds=seeds,
             folder=folder,
             workers=threads,
             resamples=resamples,
