@@ -2,7 +2,8 @@
 
     MUMON_DATA=… python benchmarks/vectors.py FOLDER --dim 100 --seeds 1 2
 
-Each system keeps its own default rate. The vectors go to FOLDER/SEED/SYSTEM.bin; those that are there stay.
+Each system keeps its own default rate. The vectors go to FOLDER/SEED/SYSTEM.bin; those that are there stay, so another
+--dim wants another FOLDER.
 """
 
 from __future__ import annotations

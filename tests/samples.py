@@ -59,8 +59,12 @@ def write_extrinsic_mirror(home):
             mood, second = random.choice(["good", "bad"], 2)
             sentences.append(f"{text([mood, *filling], numbers)}\t{int(mood == 'good')}")
             pairs.append((text([*filling, mood], numbers), text([second, "other"], numbers), mood == second))
-            tags = [("person", "I-PER"), ("other", "O"), ("place", "I-LOC"), ("place", "B-LOC")][: 1 + len(filling)]
-            tagged += [f"{text([kind], numbers)} NN I-NP {tag}" for kind, tag in tags] + [""]
+            kinds = random.choice(["person", "place", "other"], 2 + len(filling))
+            tags = [{"person": "I-PER", "place": "I-LOC", "other": "O"}[kind] for kind in kinds]
+            for place in range(1, len(tags)):  # IOB1: neighbours of one type are parted by B-
+                if tags[place][2:] and tags[place][2:] == tags[place - 1][2:]:
+                    tags[place] = f"B-{tags[place][2:]}"
+            tagged += [f"{text([kind], numbers)} NN I-NP {tag}" for kind, tag in zip(kinds, tags, strict=True)] + [""]
         _write_glue(home / f"glue/SST-2/{part}.tsv", "sentence\tlabel", sentences)
         for task, header, labels in (
             ("QNLI", "index\tquestion\tsentence\tlabel", ("not_entailment", "entailment")),

@@ -14,25 +14,31 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from samples import KINDS, write_extrinsic_mirror
+from samples import KINDS, left_over, write_extrinsic_mirror
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("seqeval")
 
-from safetensors.torch import load_file  # noqa: E402 (torch may be missing)
-from typer.testing import CliRunner  # noqa: E402
+from typer.testing import CliRunner  # noqa: E402 (torch may be missing)
 
 from mumon import WordVectors  # noqa: E402
 from mumon.cli import app  # noqa: E402
-from mumon.errors import OptionError, OutOfMemoryError, TrainingError  # noqa: E402
-from mumon.evaluation.extrinsic import Budget, evaluate_extrinsic, random_vectors  # noqa: E402
+from mumon.errors import DataError, OptionError, OutOfMemoryError, TrainingError  # noqa: E402
+from mumon.evaluation.extrinsic import Budget, evaluate_extrinsic  # noqa: E402
 from mumon.evaluation.extrinsic import crew as crew_module  # noqa: E402
 from mumon.evaluation.extrinsic.batches import batches  # noqa: E402
 from mumon.evaluation.extrinsic.examples import load_examples  # noqa: E402
 from mumon.evaluation.extrinsic.inputs import read_inputs, write_examples, write_vectors  # noqa: E402
 from mumon.evaluation.extrinsic.networks import BiLSTM, Classifier, Encoder, Tagger, Words  # noqa: E402
 from mumon.evaluation.extrinsic.plan import Draw, trials  # noqa: E402
-from mumon.evaluation.extrinsic.training import Training, outcomes, sample  # noqa: E402
+from mumon.evaluation.extrinsic.report import resampled  # noqa: E402
+from mumon.evaluation.extrinsic.training import (  # noqa: E402
+    Training,
+    outcomes,
+    read_tensors,
+    sample,
+    write_tensors,
+)
 
 TINY = Budget(draws=2, rate=(0.01, 0.02), dropout=(0.0, 0.3), epochs=4, encoder_width=8, tagger_width=8, hidden=8)
 DIM = 6
@@ -71,18 +77,26 @@ def trained(tmp_path_factory):
 @pytest.fixture(scope="module")
 def report(mirror, vectors, trained):
     """Everything, on two workers and with two seeds."""
-    models = {"good": vectors, "random": [random_vectors(vectors.index_to_key, DIM, seed) for seed in (1, 2)]}
-    tasks = ["sst2", "qnli", "mnli", "ner"]
-    return evaluate_extrinsic(models, tasks, budget=TINY, seeds=(1, 2), folder=trained, workers=2, progress=False)
+    return evaluate_extrinsic(
+        {"good": vectors},
+        ["sst2", "qnli", "mnli", "ner"],
+        baselines=("random",),
+        budget=TINY,
+        seeds=(1, 2),
+        folder=trained,
+        workers=2,
+        progress=False,
+    )
 
 
 def trial_of(mirror, vectors, folder, task="ner", **changes):
     """One trial and its inputs."""
     examples = load_examples(task.split("-")[0])
     words = examples.words()
-    data, (rows, _) = write_examples(examples, words, folder), write_vectors(vectors, words, folder)
-    trial = replace(trials(task, data, rows, 1, TINY, "2")[0], **changes)
-    return trial, read_inputs(folder, data, rows)
+    data = write_examples(examples, words, folder)
+    written = write_vectors(vectors, words, folder, whole=examples.kind == "tags")
+    trial = replace(trials(task, data, written.digest, 1, TINY, "2")[0], **changes)
+    return trial, read_inputs(folder, data, written.digest)
 
 
 def test_a_bilstm_is_the_packed_one_and_never_reads_the_filling():
@@ -179,9 +193,9 @@ def test_sentences_to_classify_are_cut_and_those_to_tag_never(mirror, vectors, f
 
 def test_outcomes_do_not_depend_on_batches(mirror, vectors, folder):
     trial, inputs = trial_of(mirror, vectors, folder)
-    network, part = Tagger(inputs, 8, 0.0, tuned=False), inputs.parts["dev"]
-    together = outcomes(network, inputs, part, np.arange(60), trial)
-    alone = [outcomes(network, inputs, part, np.array([item]), trial)[0] for item in range(60)]
+    network = Tagger(inputs, 8, 0.0, tuned=False)
+    together = outcomes(network, inputs, "dev", trial)
+    alone = [outcomes(network, inputs, "dev", trial, np.array([item]))[0] for item in range(60)]
     assert together.tolist() == np.array(alone).tolist()
 
 
@@ -267,17 +281,91 @@ def test_what_is_done_is_not_done_again_and_workers_change_nothing(
     assert again.score("good", "sst2") == expected
 
 
-def test_more_draws_train_only_what_is_new(mirror, vectors, tmp_path):
-    def run(count):
+def test_more_draws_train_only_what_is_new_and_fewer_find_their_own_best(mirror, vectors, tmp_path):
+    def run(count, folder):
         budget = replace(TINY, draws=count)
-        evaluate_extrinsic(vectors, ["sst2"], budget=budget, folder=tmp_path, workers=2, progress=False)
-        return {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("*.dev.json")}
+        found = evaluate_extrinsic(vectors, "sst2", budget=budget, folder=folder, workers=2, progress=False)
+        return {path.name: path.stat().st_mtime_ns for path in folder.glob("*.dev.json")}, found.scores
 
-    first, more, fewer = run(1), run(3), run(2)
-    assert first.items() <= more.items() and len(more) == 3
-    assert set(fewer) == set(
-        more
-    )  # of two draws another may be the best: its weights were dropped, so it is trained again
+    shared, alone = tmp_path / "shared", tmp_path / "alone"
+    (first, _), (more, _), (fewer, scores) = run(1, shared), run(4, shared), run(2, shared)
+    assert first.items() <= more.items() and len(more) == 4
+    assert fewer == more  # if another is the best now, its weights were dropped: it is trained again, and tested
+    assert scores == run(2, alone)[1]
+
+
+def test_equal_models_are_trained_once(mirror, vectors, tmp_path):
+    copy = WordVectors(list(vectors.index_to_key), vectors.vectors.copy())
+    found = evaluate_extrinsic(
+        {"one": vectors, "two": copy}, "sst2", budget=TINY, folder=tmp_path, workers=2, progress=False
+    )
+    one, two = (replace(found.score(name, "sst2"), model="") for name in ("one", "two"))
+    assert one == two and found.compare("one", "two")[0].verdict == "no clear difference"
+    assert sorted(name.split(".", 1)[1] for name in left_over(tmp_path)) == ["dev.json", "dev.json", "test.json"]
+
+
+def test_models_may_be_paths_and_lists_of_them(mirror, saved, tmp_path):
+    common = {"budget": TINY, "folder": tmp_path, "workers": 2, "progress": False}
+    by_path = evaluate_extrinsic(str(saved), "sst2", seeds=(0, np.int64(1)), **common)
+    by_list = evaluate_extrinsic({"model": [saved, saved]}, ["sst2"], seeds=(0, 1), **common)
+    assert by_path.scores == by_list.scores
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"seeds": ()}, "0 seeds were given"),
+        ({"seeds": (1, 1)}, "2 seeds were given"),
+        ({"seeds": (-1,)}, "a seed is -1"),
+        ({"workers": 0}, "workers is 0"),
+        ({"budget": "huge"}, "no budget is called 'huge'; the 2 are small, full"),
+        ({"baselines": ("bert",)}, "no baseline is called 'bert'; the 2 are random, glove"),
+        ({"tasks": []}, "0 tasks were given; the 4 are sst2, qnli, mnli, ner"),
+        ({"models": {}}, "0 models were given"),
+        ({"models": {"m": []}}, "m has vectors for 0 seeds, and 1 were asked for"),
+        ({"models": {"random": "good"}, "baselines": ("random",)}, "'random' is the name of a model and of a baseline"),
+        ({"models": "strange"}, "model has 0 of the 1,"),
+        ({"models": "infinite"}, "model has vectors that are not finite among the "),
+    ],
+)
+def test_what_cannot_be_evaluated_is_refused_before_training(mirror, vectors, tmp_path, change, sentence):
+    known = {
+        "good": vectors,
+        "strange": WordVectors(["hallo", "welt"], np.ones((2, DIM), np.float32)),
+        "infinite": WordVectors(vectors.index_to_key, np.full_like(vectors.vectors, np.nan)),
+    }
+    models = change.pop("models", "good")
+    given = known[models] if isinstance(models, str) else {name: known.get(str(m), m) for name, m in models.items()}
+    with pytest.raises(OptionError) as caught:
+        evaluate_extrinsic(given, change.pop("tasks", ["sst2"]), folder=tmp_path, progress=False, **change)
+    assert str(caught.value).startswith(sentence)
+    assert not list(tmp_path.glob("*"))
+
+
+def test_resampled_seeds_vary_as_much_as_the_seeds_do():
+    random = np.random.default_rng(0)
+    spreads = []
+    for _ in range(60):  # seeds whose true scores have a standard deviation of 5, items that hardly vary
+        levels = random.normal(50, 5, size=3)
+        outcomes = [np.column_stack([np.full(400, level), np.full(400, 100), np.full(400, 100)]) for level in levels]
+        spreads.append(resampled(outcomes, "task", 500).var())
+    assert np.mean(spreads) == pytest.approx(25 / 3, rel=0.3)  # the variance of a mean of three
+
+
+def test_a_worker_that_dies_while_it_waits_is_told_of(mirror, vectors, tmp_path):
+    trial, _ = trial_of(mirror, vectors, tmp_path)
+    order = {"job": "train", "trial": {**trial.__dict__, "draw": trial.draw.__dict__}}
+    for give in (True, False):
+        with crew_module.Crew[str](tmp_path, tmp_path, 2) as crew:
+            crew.give("job", order)
+            while "result" not in crew.hear()[1]:
+                pass
+            crew._all[0].kill()
+            crew._all[0].wait()
+            if give:
+                crew.give("another", order)
+            with pytest.raises(OutOfMemoryError, match="one of 1 workers ended with exit code -9"):
+                crew.hear()
 
 
 def test_a_worker_that_dies_is_told_of_and_what_was_done_is_kept(mirror, vectors, tmp_path, monkeypatch):
@@ -299,8 +387,12 @@ def test_a_worker_that_dies_is_told_of_and_what_was_done_is_kept(mirror, vectors
 def test_what_a_worker_cannot_do_is_one_sentence(mirror, vectors, tmp_path):
     trial, _ = trial_of(mirror, vectors, tmp_path)
     with crew_module.Crew[str](tmp_path, tmp_path, 1) as crew:
-        crew.give("job", {"job": "test", "trial": {**trial.__dict__, "draw": trial.draw.__dict__}})
-        with pytest.raises(TrainingError, match=r"No such file .*\.weights\.safetensors"):
+        crew.give("job", {"job": "train", "trial": {**trial.__dict__, "data": "gone", "draw": trial.draw.__dict__}})
+        with pytest.raises(DataError, match=r"could not be kept \(FileNotFoundError: No such file .*make room"):
+            crew.hear()
+    with crew_module.Crew[str](tmp_path, tmp_path, 1) as crew:
+        crew.give("job", {"job": "train"})
+        with pytest.raises(TrainingError, match=r"could not be trained \(KeyError: 'trial'\)"):
             crew.hear()
 
 
@@ -328,6 +420,8 @@ def test_the_command_shows_tables_json_and_csv(mirror, saved, tmp_path):
     told = json.loads(out)
     assert code == 0 and told["models"] == ["good.bin", "random"] and len(told["scores"]) == 6
     assert told["settings"]["seeds"] == [0, 1] and told["settings"]["budget"]["encoder_width"] == 8
+    told = json.loads(run_cli(*command, "--json", "--quiet", "--resamples", 0)[1], parse_constant=pytest.fail)
+    assert told["scores"][0]["low"] is None and told["comparisons"][0]["verdict"] == "no clear difference"
     code, out, _ = run_cli(*command, "--csv", "--quiet")
     rows = list(csv.DictReader(io.StringIO(out)))
     assert code == 0 and len(rows) == 6 and rows[0]["model"] == "good.bin" and len(rows[0]["seeds"].split()) == 2
@@ -375,11 +469,15 @@ def test_ctrl_c_keeps_what_is_trained_and_leaves_no_process(mirror, saved, tmp_p
     assert len(list(tmp_path.iterdir())) == before  # nobody trains on
 
 
-def test_weights_are_plain_tensors(mirror, vectors, folder, tmp_path):
-    from mumon.evaluation.extrinsic.training import write_tensors
-
+def test_weights_are_plain_tensors_and_damaged_ones_are_none(mirror, vectors, folder, tmp_path):
     trial, inputs = trial_of(mirror, vectors, folder)
-    training = Training(trial, inputs)
+    training, path = Training(trial, inputs), tmp_path / "weights.safetensors"
     training.note(1.0, 0.0)
-    write_tensors(training.best, tmp_path / "weights.safetensors")
-    assert load_file(tmp_path / "weights.safetensors").keys() == training.network.state_dict().keys()
+    assert read_tensors(path) is None
+    write_tensors(training.best, path)
+    kept = read_tensors(path)
+    assert kept is not None and kept[0].keys() == training.network.state_dict().keys()
+    path.write_bytes(path.read_bytes()[:-5])
+    assert read_tensors(path) is None
+    training.load(path)  # nothing whole: training begins anew
+    assert training.done.epoch == 1

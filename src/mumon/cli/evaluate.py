@@ -105,7 +105,7 @@ def evaluate(
     progress = options.reporter(quiet)
     if extrinsic_tasks is not None:
         extrinsic.run(
-            _load(models),
+            lambda: _load(models),
             extrinsic_tasks,
             budget=extrinsic.chosen(budget, draws, width, epochs, train_sentences),
             baselines=baselines,

@@ -5,9 +5,8 @@ from __future__ import annotations
 import csv as csv_
 import json as json_
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -62,7 +61,7 @@ def chosen(
 
 
 def run(
-    models: dict[str, WordVectors],
+    models: Callable[[], dict[str, WordVectors]],
     tasks: str,
     *,
     budget: Budget,
@@ -76,13 +75,16 @@ def run(
     csv: bool,
 ) -> None:
     """Evaluate and show; Ctrl-C ends in a sentence of its own, for here something was kept."""
-    from mumon.evaluation.extrinsic import evaluate_extrinsic
+    from mumon.evaluation.extrinsic.evaluate import checked, evaluate_extrinsic
     from mumon.signals import interrupted
 
+    names, others = _listed(tasks), _listed((baselines or "").lower())
+    checked(names, others)  # before the models are read
     try:
         report = evaluate_extrinsic(
-            {**models, **_baselines(baselines, models, seeds, progress)},
-            [name.strip() for name in tasks.split(",") if name.strip()],
+            models(),
+            names,
+            baselines=others,
             budget=budget,
             seeds=seeds,
             folder=folder,
@@ -91,7 +93,6 @@ def run(
             progress=progress,
         )
     except KeyboardInterrupt as error:
-        progress.close()
         raise interrupted(error, "stopped; what is trained is kept, and the same command goes on") from None
     if json:
         print(json_.dumps(report.to_json(), ensure_ascii=False))
@@ -103,30 +104,8 @@ def run(
         show(report)
 
 
-def _baselines(
-    names: str | None, models: dict[str, WordVectors], seeds: Sequence[int], progress: Progress
-) -> dict[str, WordVectors | list[WordVectors]]:
-    """The baselines by name: random vectors have the words and the size of the first model."""
-    from mumon import datasets
-    from mumon.errors import OptionError
-    from mumon.evaluation.extrinsic import random_vectors
-    from mumon.vectors import WordVectors
-
-    wanted = [name.strip().lower() for name in (names or "").split(",") if name.strip()]
-    unknown = [name for name in wanted if name not in ("random", "glove")]
-    if unknown:
-        raise OptionError(f"no baseline is called {unknown[0]!r}; the 2 are random, glove")
-    taken = [name for name in wanted if name in models]
-    if taken:
-        raise OptionError(f"{taken[0]!r} is the name of a model and of a baseline; rename the model")
-    first = next(iter(models.values()))
-    found: dict[str, WordVectors | list[WordVectors]] = {}
-    for name in wanted:
-        if name == "random":
-            found[name] = [random_vectors(first.index_to_key, first.vector_size, seed) for seed in seeds]
-        else:
-            found[name] = WordVectors.load(Path(datasets.fetch("glove100", progress)))
-    return found
+def _listed(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def write_csv(report: ExtrinsicReport) -> None:
@@ -136,4 +115,10 @@ def write_csv(report: ExtrinsicReport) -> None:
     writer.writerow(names)
     for score in report.scores:
         values = [getattr(score, name) for name in names]
-        writer.writerow([" ".join(map(str, value)) if isinstance(value, list) else value for value in values])
+        writer.writerow([_cell(value) for value in values])
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    return "" if value != value else value

@@ -33,7 +33,7 @@ def show(report: ExtrinsicReport) -> None:
         found = ", ".join(
             f"{TITLES[row.task]} {100 * row.found / row.words:.0f} %" for row in rows if row.task != "ner-tuned"
         )
-        console.print(f"[dim]Words of the tasks that {plain(model)} has: {found}.[/]")
+        console.print(f"[dim]Running words of the tasks that {plain(model)} has: {found}.[/]")
 
 
 def _scores(report: ExtrinsicReport) -> Table:

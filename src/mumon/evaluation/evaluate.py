@@ -56,7 +56,7 @@ def evaluate(
     (100, 3, 4)
     """
     given = models if isinstance(models, Mapping) else {"model": models}
-    named = {name: _vectors(each) for name, each in given.items()}
+    named = {name: as_vectors(each) for name, each in given.items()}
     with chosen_progress(progress) as reporter:
         chosen = load_tasks([tasks] if isinstance(tasks, str | os.PathLike | Task) else tasks, progress=reporter)
         if not named or not chosen:
@@ -170,7 +170,8 @@ class _Run:
         self.report.scores.append(Score(self.model, task, section, fold, missing, score, *bounds, n, covered))
 
 
-def _vectors(given: Vectors) -> WordVectors:
+def as_vectors(given: Vectors) -> WordVectors:
+    """The vectors of a model, or of the file of that name."""
     if isinstance(given, Word2Vec):
         return given.wv
     return given if isinstance(given, WordVectors) else WordVectors.load(given)

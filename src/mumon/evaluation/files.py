@@ -95,9 +95,14 @@ def _fields(text: str, delimiter: str | None) -> list[str]:
 
 def read_lines(path: Path, encoding: str = "utf-8-sig") -> list[str]:
     """The lines of a text file, unpacked if it is packed."""
+    return read_text(path, encoding).splitlines()
+
+
+def read_text(path: Path, encoding: str = "utf-8-sig") -> str:
+    """A text file, unpacked if it is packed."""
     try:
         with path.open("rb") as raw:
-            return io.TextIOWrapper(decompressed(raw), encoding=encoding).read().splitlines()
+            return io.TextIOWrapper(decompressed(raw), encoding=encoding, newline="").read()
     except UnicodeDecodeError as error:
         raise FormatError(
             f"{path} is not {error.encoding.upper()} text (byte {error.start}); convert it first"

@@ -5,8 +5,8 @@ to processes (`crew.py`, `worker.py`) that train networks (`networks.py`, `train
 and told of (`report.py`). Only the workers import torch, from the extra `mumon[extrinsic]`.
 """
 
-from mumon.evaluation.extrinsic.evaluate import evaluate_extrinsic, random_vectors
+from mumon.evaluation.extrinsic.evaluate import evaluate_extrinsic
 from mumon.evaluation.extrinsic.plan import BUDGETS, Budget
 from mumon.evaluation.extrinsic.report import ExtrinsicReport, ExtrinsicScore
 
-__all__ = ["BUDGETS", "Budget", "ExtrinsicReport", "ExtrinsicScore", "evaluate_extrinsic", "random_vectors"]
+__all__ = ["BUDGETS", "Budget", "ExtrinsicReport", "ExtrinsicScore", "evaluate_extrinsic"]

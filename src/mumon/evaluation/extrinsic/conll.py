@@ -6,21 +6,25 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mumon.errors import DataError, FormatError
-from mumon.evaluation.extrinsic.examples import Examples, Split
-from mumon.evaluation.files import read_lines
+from mumon.evaluation.extrinsic.examples import Examples, Split, lines_of
 
 OUTSIDE = "O"
+PREFIXES = ("B-", "I-", "E-", "S-")
 DOCUMENT = "-DOCSTART-"
-NAMES = {
-    "train": ("eng.train", "train.txt"),
-    "dev": ("eng.testa", "valid.txt", "dev.txt"),
-    "ner": ("eng.testb", "test.txt"),
-}
+NAMES = (  # train, dev, test
+    ("eng.train", "eng.testa", "eng.testb"),
+    ("train.txt", "valid.txt", "test.txt"),
+    ("train.txt", "dev.txt", "test.txt"),
+)
 
 
 def read_conll(folder: Path) -> Examples:
     """Train, dev (testa) and test (testb) of a folder, whatever their tag scheme; the network learns IOB2."""
-    parts = {split: _sentences(_found(folder, names)) for split, names in NAMES.items()}
+    names = next((names for names in NAMES if all((folder / name).is_file() for name in names)), None)
+    if names is None:
+        listed = " or ".join(", ".join(names) for names in NAMES)
+        raise DataError(f"{folder} does not have all 3 of {listed}; put the files of CoNLL-2003 there")
+    parts = dict(zip(("train", "dev", "ner"), (_sentences(folder / name) for name in names), strict=True))
     labels = sorted({tag for _, tags in parts["train"] for tag in tags})
     numbers = {tag: number for number, tag in enumerate(labels)}
     splits = {}
@@ -28,19 +32,13 @@ def read_conll(folder: Path) -> Examples:
         unknown = sorted({tag for _, tags in sentences for tag in tags} - set(labels))
         if unknown:
             raise FormatError(
-                f"{folder} has {len(unknown)} tags that its training data lack, such as {unknown[0][:40]!r}"
+                f"{folder} has {len(unknown)} tags that its training data lack, such as {unknown[0][:40]!r}; are these "
+                "the files of one corpus?"
             )
         splits[name] = Split(
             [[words for words, _ in sentences]], [[numbers[tag] for tag in tags] for _, tags in sentences]
         )
-    return Examples("ner", "tags", labels, splits, None)
-
-
-def _found(folder: Path, names: Sequence[str]) -> Path:
-    path = next((folder / name for name in names if (folder / name).is_file()), None)
-    if path is None:
-        raise DataError(f"{folder} has no {' or '.join(names)}; put the files of CoNLL-2003 there")
-    return path
+    return Examples("tags", labels, splits)
 
 
 def _sentences(path: Path) -> list[tuple[tuple[str, ...], list[str]]]:
@@ -48,12 +46,14 @@ def _sentences(path: Path) -> list[tuple[tuple[str, ...], list[str]]]:
     sentences: list[tuple[tuple[str, ...], list[str]]] = []
     words: list[str] = []
     tags: list[str] = []
-    for number, line in enumerate([*read_lines(path), ""], 1):
+    for number, line in enumerate([*lines_of(path), ""], 1):
         fields = line.split()
         if fields and fields[0] != DOCUMENT:
             tag = fields[-1]
-            if len(fields) < 2 or (tag != OUTSIDE and tag[1:2] != "-"):
-                raise FormatError(f"{path} has no word and tag in line {number}: {line[:60]!r}; it is no CoNLL file")
+            if len(fields) < 2 or not (tag == OUTSIDE or tag.startswith(PREFIXES)):
+                raise FormatError(
+                    f"{path} has no word with a tag of IOB1, IOB2 or IOBES in line {number}: {line[:60]!r}; convert it"
+                )
             words.append(fields[0])
             tags.append(tag)
         elif words:

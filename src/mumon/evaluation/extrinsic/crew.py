@@ -7,14 +7,17 @@ import os
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
-from mumon.errors import OutOfMemoryError, TrainingError
+from mumon.errors import DataError, MumonError, OutOfMemoryError, TrainingError
 
 J = TypeVar("J")
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+KILLED = (-9, 137)  # by the system, in most cases
+# One thread, and no module of the current folder in the place of a library's.
+ENVIRONMENT = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONSAFEPATH": "1"}
 
 
 class Crew(Generic[J]):
@@ -51,30 +54,34 @@ class Crew(Generic[J]):
         process = self._idle.pop() if self._idle else self._start()
         self._jobs[process.pid] = job
         assert process.stdin is not None
-        process.stdin.write(json.dumps(order) + "\n")
-        process.stdin.flush()
+        with suppress(BrokenPipeError):  # it died while it waited: `hear` will tell
+            process.stdin.write(json.dumps(order) + "\n")
+            process.stdin.flush()
 
     def hear(self) -> tuple[J, dict[str, Any]]:
         """Wait for the next message, and tell of which job it is; after its result a worker is free again."""
         process, line = self._said.get()
-        job = self._jobs[process.pid]
-        if not line:
-            raise OutOfMemoryError(
-                f"one of {len(self._all)} workers ended with exit code {process.wait()}, as happens when memory runs "
-                "out; ask for fewer at once (--threads), and go on: what is done is kept"
-            )
-        message: dict[str, Any] = json.loads(line)
+        if not line.endswith("\n"):  # the end, perhaps in the middle of a line
+            raise self._death(process.wait())
+        job, message = self._jobs[process.pid], json.loads(line)
         if "failed" in message:
-            raise TrainingError(f"a network could not be trained: {message['failed']}")
+            raise _failure(**message["failed"])
         if "result" in message:
             del self._jobs[process.pid]
             self._idle.append(process)
         return job, message
 
+    def _death(self, code: int) -> MumonError:
+        about = f"one of {len(self._all)} workers ended with exit code {code}"
+        if code in KILLED:
+            fewer = "ask for fewer at once (--threads), and go on: what is done is kept"
+            return OutOfMemoryError(f"{about}, as happens when memory runs out; {fewer}")
+        return TrainingError(f"{about}; its own words are above, and what is done is kept")
+
     def _start(self) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "mumon.evaluation.extrinsic.worker", *self._folders]
         process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, **ONE_THREAD}
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, **ENVIRONMENT}
         )
         self._all.append(process)
         threading.Thread(target=self._listen, args=(process,), daemon=True).start()
@@ -85,3 +92,14 @@ class Crew(Generic[J]):
         for line in process.stdout:
             self._said.put((process, line))
         self._said.put((process, ""))
+
+
+def _failure(kind: str, about: str) -> MumonError:
+    """What a worker said went wrong, as an error with a next step."""
+    if kind == "memory":
+        return OutOfMemoryError(
+            f"a network did not fit into memory ({about}); ask for fewer at once (--threads, --width)"
+        )
+    if kind == "disk":
+        return DataError(f"a network could not be kept ({about}); make room, or choose another place (--folder)")
+    return TrainingError(f"a network could not be trained ({about}); what is done is kept")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
+from mumon.evaluation.files import read_text
 from mumon.progress import Progress
 
 Kind = Literal["sentence", "pair", "tags"]
@@ -25,35 +29,33 @@ class Split:
 class Examples:
     """A task's labelled data. Splits are train, dev, and the tests by the name of their score."""
 
-    task: str
     kind: Kind
     labels: list[str]
     splits: dict[str, Split]
     note: str | None = None
 
-    @property
-    def tests(self) -> list[str]:
-        """The names of the scores."""
-        return [name for name in self.splits if name not in ("train", "dev")]
-
-    def words(self) -> list[str]:
-        """Every different word, in order of appearance."""
-        found = {
-            word: None
-            for split in self.splits.values()
-            for column in split.columns
-            for sentence in column
-            for word in sentence
-        }
-        return list(found)
+    def words(self) -> Counter[str]:
+        """Every word, in order of appearance, and how often it occurs."""
+        texts = (text for split in self.splits.values() for column in split.columns for text in column)
+        return Counter(word for text in texts for word in text)
 
 
-def load_examples(task: str, progress: Progress | None = None) -> Examples:
-    """The data of a task, from the mirror that MUMON_DATA names or from the cache."""
+def scores_of(splits: Iterable[str]) -> list[str]:
+    """The names of the scores among those of the splits."""
+    return [name for name in splits if name not in ("train", "dev")]
+
+
+def lines_of(path: Path) -> list[str]:
+    """The lines of a file in which nothing but a line feed ends one: sentences may hold any other separator."""
+    return [line.removesuffix("\r") for line in read_text(path).split("\n")]
+
+
+def load_examples(data: str, progress: Progress | None = None) -> Examples:
+    """The data sst2, qnli, mnli or ner, from the mirror that MUMON_DATA names or from the cache."""
     from mumon import datasets
     from mumon.evaluation.extrinsic.conll import read_conll
     from mumon.evaluation.extrinsic.glue import read_glue
 
-    if task == "ner":
+    if data == "ner":
         return read_conll(datasets.fetch_folder("conll2003", progress))
-    return read_glue(task, datasets.fetch_folder(task, progress))
+    return read_glue(data, datasets.fetch_folder(data, progress))

@@ -15,6 +15,7 @@ from mumon.errors import OptionError
 VERSION = 1  # of networks, training and readers: raise it when a change of theirs changes results
 PAIRS = ("qnli", "mnli")
 METRICS = {"sst2": "accuracy", "qnli": "accuracy", "mnli": "accuracy", "ner": "F1", "ner-tuned": "F1"}
+DATA = {task: task.split("-")[0] for task in METRICS}  # what a task is trained and tested on
 ASKED = {"sst2": ("sst2",), "qnli": ("qnli",), "mnli": ("mnli",), "ner": ("ner", "ner-tuned")}
 
 
@@ -52,10 +53,6 @@ class Budget:
             raise OptionError(f"dropout is drawn from {self.dropout}; the limits must rise and lie in 0 … 1")
         if not 0 < self.rate[0] <= self.rate[1] < 1:
             raise OptionError(f"the rate is drawn from {self.rate}; the limits must rise and lie between 0 and 1")
-
-    def items(self, task: str, sentences: int | None) -> int | None:
-        """How many items of a task have so many sentences."""
-        return sentences if sentences is None or task not in PAIRS else max(1, sentences // 2)
 
     def width(self, task: str) -> int:
         """The width of a task's LSTM."""
@@ -97,8 +94,8 @@ def chosen_tasks(names: Sequence[str]) -> list[str]:
     """
     unknown = [name for name in names if name.lower() not in ASKED]
     if unknown or not names:
-        what = f"{unknown[0]!r} is" if unknown else "nothing is"
-        raise OptionError(f"{what} no extrinsic task; the {len(ASKED)} are {', '.join(ASKED)}")
+        what = f"{unknown[0]!r} is no extrinsic task" if unknown else "0 tasks were given"
+        raise OptionError(f"{what}; the {len(ASKED)} are {', '.join(ASKED)}")
     return list(dict.fromkeys(task for name in names for task in ASKED[name.lower()]))
 
 
@@ -164,9 +161,14 @@ class Trial:
 def trials(task: str, data: str, vectors: str, seed: int, budget: Budget, torch: str) -> list[Trial]:
     """One search: a trial for each draw."""
     same = {name: getattr(budget, name) for name in ("hidden", "epochs", "patience", "batch")}
-    same["train_items"] = budget.items(task, budget.train_sentences)
-    same["dev_items"] = budget.items(task, budget.dev_sentences)
+    same["train_items"] = _items(task, budget.train_sentences)
+    same["dev_items"] = _items(task, budget.dev_sentences)
     same["longest"] = budget.longest if METRICS[task] == "accuracy" else None  # every word wants its tag
     return [
         Trial(task, data, vectors, seed, draw, budget.width(task), **same, torch=torch) for draw in draws(budget, seed)
     ]
+
+
+def _items(task: str, sentences: int | None) -> int | None:
+    """How many items of a task have so many sentences."""
+    return sentences if sentences is None or task not in PAIRS else max(1, sentences // 2)

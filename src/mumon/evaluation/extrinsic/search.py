@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from mumon.evaluation.extrinsic.crew import Crew
 from mumon.evaluation.extrinsic.plan import Trial
@@ -36,85 +36,88 @@ class Found:
 
 @dataclass(frozen=True)
 class Job:
-    """Training a trial of a search, or testing it."""
+    """What a worker is told to do with a trial."""
 
-    search: Search
+    kind: Literal["train", "test"]
     trial: Trial
-    kind: str  # train or test
-
-    def order(self) -> dict[str, Any]:
-        """What a worker is told."""
-        return {"job": self.kind, "trial": asdict(self.trial)}
 
 
 class Searcher:
-    """Does all searches, several trials at once, and keeps what is done in a folder."""
+    """Does all searches, several trials at once, and keeps what is done in a folder.
+
+    Two embeddings may be the same, and then so are their trials: jobs go by trial, not by search.
+    """
 
     def __init__(self, searches: Sequence[Search], inputs: Path, shelf: Shelf, progress: Progress) -> None:
         self.searches, self.inputs, self.shelf, self.progress = searches, inputs, shelf, progress
+        self.trials = {trial.key: trial for search in searches for trial in search.trials}
+        self.results = {key: found for key, trial in self.trials.items() if (found := shelf.result(trial)) is not None}
         self.jobs: deque[Job] = deque()
-        self.epochs: dict[tuple[Search, str], int] = {}  # trained so far, by trial
+        self.testing: set[str] = set()
+        self.epochs = {key: self.trials[key].epochs for key in self.results}  # trained so far
 
     def run(self, workers: int) -> list[Found]:
         """Train and test what is missing."""
-        every = [(search, trial) for search in self.searches for trial in search.trials]
-        done = [(search, trial) for search, trial in every if self.shelf.result(trial) is not None]
-        self.epochs = {(search, trial.key): trial.epochs for search, trial in done}
-        self.jobs.extend(Job(search, trial, "train") for search, trial in every if (search, trial) not in set(done))
+        done = len(self.results)
         if done:
-            self.progress.note(f"{len(done)} of {len(every)} networks are trained already, in {self.shelf.folder}")
+            self.progress.note(f"{done} of {len(self.trials)} networks are trained already, in {self.shelf.folder}")
+        self.jobs.extend(Job("train", trial) for key, trial in self.trials.items() if key not in self.results)
         for search in self.searches:
-            self._test_best(search)
+            self._decide(search)
         if self.jobs:
-            self.progress.start("training", sum(trial.epochs for _, trial in every), "epochs")
+            self.progress.start("training", sum(trial.epochs for trial in self.trials.values()), "epochs")
             with Crew[Job](self.inputs, self.shelf.folder, min(workers, len(self.jobs))) as crew:
                 self._work(crew)
-            self.progress.finish(f"trained {len(every) - len(done)} networks")
+            self.progress.finish(f"trained {len(self.trials) - done} networks and tested {len(self.testing)}")
         return [self._found(search) for search in self.searches]
 
     def _work(self, crew: Crew[Job]) -> None:
         while self.jobs or crew.busy:
             while self.jobs and crew.free:
                 job = self.jobs.popleft()
-                crew.give(job, job.order())
+                crew.give(job, {"job": job.kind, "trial": asdict(job.trial)})
             job, message = crew.hear()
+            trial, affected = job.trial, [search for search in self.searches if job.trial in search.trials]
             if "epoch" in message:
-                self.epochs[job.search, job.trial.key] = message["epoch"]
+                self.epochs[trial.key] = message["epoch"]
             elif job.kind == "train":
-                self.shelf.put_result(job.trial, message["result"])
-                self.epochs[job.search, job.trial.key] = job.trial.epochs
-                self._test_best(job.search)
+                self.results[trial.key] = message["result"]
+                self.shelf.put_result(trial, message["result"])
+                self.epochs[trial.key] = trial.epochs
+                for search in affected:
+                    self._decide(search)
             else:
-                self.shelf.put_test(job.trial, message["result"])
-                self._tell(job.search)
+                self.shelf.put_test(trial, message["result"])
+                for search in affected:
+                    self._tell(search)
             self.progress.update(sum(self.epochs.values()))
 
-    def _test_best(self, search: Search) -> None:
-        """If all trials of a search are done, the best comes next; the weights of the others are dropped."""
-        results = [self.shelf.result(trial) for trial in search.trials]
-        if any(result is None for result in results):
+    def _decide(self, search: Search) -> None:
+        """If all trials of a search are done, the best is tested next, and the weights of the others are dropped."""
+        if any(trial.key not in self.results for trial in search.trials):
             return
         best = self._best(search)
+        tested = self.shelf.test(best) is not None
         for trial in search.trials:
-            if trial != best:
+            if tested or trial != best:
                 self.shelf.drop_weights(trial)
-        if self.shelf.test(best) is None:
-            kind = "test" if self.shelf.weights(best).exists() else "train"  # dropped when fewer draws chose another
-            self.jobs.appendleft(Job(search, best, kind))
+        if not tested and best.key not in self.testing:
+            self.testing.add(best.key)
+            self.jobs.appendleft(Job("test", best))
 
     def _best(self, search: Search) -> Trial:
-        return max(search.trials, key=lambda trial: (self.shelf.result(trial) or {})["dev"])  # the first of equals
+        return max(search.trials, key=lambda trial: self.results[trial.key]["dev"])  # the first of equals
 
     def _found(self, search: Search) -> Found:
         best = self._best(search)
-        result, tests = self.shelf.result(best), self.shelf.test(best)
-        assert result is not None and tests is not None
-        return Found(search, best, result, tests)
+        tests = self.shelf.test(best)
+        assert tests is not None
+        return Found(search, best, self.results[best.key], tests)
 
     def _tell(self, search: Search) -> None:
-        best = self._found(search)
-        draw = best.trial.draw
+        best = self._best(search)
+        result, draw = self.results[best.key], best.draw
         self.progress.note(
-            f"{search.task:>9}  {search.model}, seed {search.seed}: dev {best.result['dev']:.1f} after "
-            f"{best.result['epoch']} epochs (dropout {draw.dropout:.2f}, rate {draw.rate:.1g})"
+            f"{search.task:>9}  {search.model}, seed {search.seed}: dev {result['dev']:.1f} after "
+            f"{result['epoch']} epochs (dropout {draw.dropout:.2f}, rate {draw.rate:.1g})"
         )

@@ -10,6 +10,7 @@ import json
 import math
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,8 @@ from mumon.evaluation.extrinsic.plan import Trial
 from mumon.evaluation.extrinsic.scores import score
 
 CLIP = 5.0  # the longest gradient
-EVAL_BATCH = 256
+EVAL_BATCH = 256  # items that are tested at once, fewer if the network is wide
+EVAL_UNITS = 1 << 15
 SAVE_SECONDS = 30.0  # between two states that an interrupted trial can go on from
 
 Report = Callable[[dict[str, Any]], None]
@@ -63,20 +65,20 @@ class Training:
 
     def run(self, state: Path, report: Report) -> dict[str, Any]:
         """Train to the end; from the saved state, if there is one."""
-        if state.exists():
-            self.load(state)
-        train, dev = self.inputs.parts["train"], self.inputs.parts["dev"]
+        self.load(state)
+        train = self.inputs.parts["train"]
         train_items = sample(train, self.trial.train_items, self.trial.seed)
-        dev_items = sample(dev, self.trial.dev_items, seed=0)
+        dev_items = sample(self.inputs.parts["dev"], self.trial.dev_items, seed=0)
         saved = time.monotonic()
         while not self.done.over(self.trial):
             started = time.perf_counter()
             self.epoch(train, train_items)
-            reached = score(outcomes(self.network, self.inputs, dev, dev_items, self.trial))
+            reached = score(outcomes(self.network, self.inputs, "dev", self.trial, dev_items))
             self.note(reached, time.perf_counter() - started)
             report({"epoch": self.done.epoch, "dev": reached})
             if time.monotonic() - saved >= SAVE_SECONDS and not self.done.over(self.trial):
-                self.save(state)
+                with suppress(OSError):  # a full disk is no reason to stop: nothing is lost yet
+                    self.save(state)
                 saved = time.monotonic()
         return {
             "dev": self.done.best,
@@ -116,22 +118,21 @@ class Training:
         write_tensors(tensors, path, {"done": json.dumps(vars(self.done))})
 
     def load(self, path: Path) -> None:
-        """The reverse of `save`."""
-        from safetensors import safe_open
-
+        """The reverse of `save`; where there is nothing whole to load, training begins anew."""
+        kept = read_tensors(path)
+        if kept is None:
+            return
         parts: dict[str, dict[str, Tensor]] = {"now": {}, "best": {}, "adam": {}}
-        with safe_open(path, "pt") as file:
-            self.done = Progressed(**json.loads(file.metadata()["done"]))
-            for name in file.keys():  # noqa: SIM118 (it is no dict)
-                part, _, rest = name.partition(".")
-                parts[part][rest] = file.get_tensor(name)
-        self.network.load_state_dict(parts["now"])
-        self.best = parts["best"]
+        for name, tensor in kept[0].items():
+            part, _, rest = name.partition(".")
+            parts[part][rest] = tensor
         state: dict[int, dict[str, Tensor]] = {}
         for name, tensor in parts["adam"].items():
             number, _, moment = name.partition(".")
             state.setdefault(int(number), {})[moment] = tensor
+        self.network.load_state_dict(parts["now"])
         self.optimiser.load_state_dict({**self.optimiser.state_dict(), "state": state})
+        self.best, self.done = parts["best"], Progressed(**json.loads(kept[1]["done"]))
 
 
 def new_network(trial: Trial, inputs: Inputs) -> nn.Module:
@@ -149,12 +150,16 @@ def sample(part: Part, most: int | None, seed: int) -> Items:
     return np.sort(np.random.default_rng([seed, count]).permutation(count)[:most])
 
 
-def outcomes(network: nn.Module, inputs: Inputs, part: Part, items: Items, trial: Trial) -> NDArray[np.int64]:
-    """What became of each item, in order: how many of its labels (or entities) are right, were given, and there are."""
+def outcomes(
+    network: nn.Module, inputs: Inputs, name: str, trial: Trial, items: Items | None = None
+) -> NDArray[np.int64]:
+    """What became of each item of a part, in order: how many labels (or entities) are right, were given, there are."""
+    part = inputs.parts[name]
+    items = np.arange(len(part.labels)) if items is None else items
     found = {}
     network.eval()
     with torch.inference_mode():
-        for batch in batches(part, items, EVAL_BATCH, trial.longest):
+        for batch in batches(part, items, min(EVAL_BATCH, EVAL_UNITS // trial.width), trial.longest):
             given = network(batch).argmax(dim=1).numpy()
             first = 0
             for item in batch.items:
@@ -176,6 +181,17 @@ def write_tensors(tensors: dict[str, Tensor], path: Path, about: dict[str, str] 
 
     with atomic_file(path) as file:
         file.write(save({name: tensor.contiguous() for name, tensor in tensors.items()}, about))
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]] | None:
+    """What `write_tensors` wrote, or None if it is gone or damaged."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "pt") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
+    except (OSError, SafetensorError):
+        return None
 
 
 def _stream(seed: int, epoch: int) -> int:
