@@ -118,6 +118,6 @@ class Searcher:
         best = self._best(search)
         result, draw = self.results[best.key], best.draw
         self.progress.note(
-            f"{search.task:>9}  {search.model}, seed {search.seed}: dev {result['dev']:.1f} after "
-            f"{result['epoch']} epochs (dropout {draw.dropout:.2f}, rate {draw.rate:.1g})"
+            f"{search.task:>9}  {search.model}, seed {search.seed}: dev {result['dev']:.1f} in epoch "
+            f"{result['epoch']} (dropout {draw.dropout:.2f}, rate {draw.rate:.1g})"
         )
