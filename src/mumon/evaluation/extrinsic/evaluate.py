@@ -188,7 +188,7 @@ def _add_scores(report: ExtrinsicReport, task: str, examples: Examples, results:
                     name,
                     METRICS[task],
                     float(np.mean(scores)),
-                    *np.clip(interval(sample), 0, 100).tolist(),
+                    *interval(np.clip(sample, 0, 100)),
                     seeds=scores,
                     dev=[each.result["dev"] for each in runs],
                     chosen=[{**asdict(each.trial.draw), "epochs": each.result["epoch"]} for each in runs],
