@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
@@ -11,17 +12,20 @@ import sys
 from pathlib import Path
 
 import pytest
+from samples import KINDS, write_extrinsic_mirror
+
 from conftest import write_mirror
 
 README = Path(__file__).parent.parent / "README.md"
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", README.read_text(), re.DOTALL)
 NOT_HERE = ("make ", "pip ", "mumon demo")  # they install things, or have a test of their own
+HAS_TORCH = importlib.util.find_spec("torch") is not None
 COMMANDS = [
     line.split("  #")[0].strip()
     for kind, block in BLOCKS
     if kind == "sh"
     for line in block.splitlines()
-    if line.strip() and not line.startswith(NOT_HERE)
+    if line.strip() and not line.startswith(NOT_HERE) and (HAS_TORCH or "--extrinsic" not in line)
 ]
 
 
@@ -30,7 +34,8 @@ def folder(tmp_path_factory, planted):
     """The files that the README speaks of, small."""
     home = tmp_path_factory.mktemp("readme")
     royal = ["the king and the queen rule", "a man and a woman walk", "the king is a man"] * 40
-    text = "\n".join(royal + [" ".join(sentence) for sentence in planted[:500]])
+    kinds = [" ".join(f"{kind}{number}" for number in range(40)) for kind in KINDS] * 10
+    text = "\n".join(royal + kinds + [" ".join(sentence) for sentence in planted[:500]])
     (home / "corpus.txt").write_text(text)
     (home / "more.txt").write_text("the new king of the hill is a cat\n" * 40)
     (home / "glove.txt").write_text("king 0.5 0.25 0.125\nqueen 0.5 0.25 0.375\n")
@@ -39,6 +44,7 @@ def folder(tmp_path_factory, planted):
     (home / "pairs.tsv").write_text("".join(f"{a}\t{b}\t{score}\n" for a, b, score in pairs))
     (home / "data").mkdir()
     write_mirror(home / "data")
+    write_extrinsic_mirror(home / "data")
     (home / "wiki").mkdir()
     (home / "wiki" / "a.txt.zst").write_text("The king walks. The queen talks to a man. " * 40)
     return home
