@@ -40,12 +40,13 @@ class Shelf:
         self._drop(self.state(trial))
 
     def put_test(self, trial: Trial, result: dict[str, Any]) -> None:
-        """Keep the test of a chosen trial; its weights are no longer needed."""
+        """Keep the test of a chosen trial; nothing else of it is needed any longer."""
         self._write(trial, "test", result)
-        self._drop(self.weights(trial))
+        self.drop_weights(trial)
+        self._drop(self.state(trial))
 
     def drop_weights(self, trial: Trial) -> None:
-        """A trial was not chosen."""
+        """A trial was tested, or not chosen."""
         self._drop(self.weights(trial))
 
     def _read(self, trial: Trial, what: str) -> dict[str, Any] | None:
