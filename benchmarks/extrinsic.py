@@ -47,15 +47,29 @@ def models_of(folder: Path, seeds: list[int]) -> dict[str, list[WordVectors]]:
     }
 
 
+TITLES = {
+    "sst2": "SST-2",
+    "qnli": "QNLI",
+    "mnli-m": "MNLI-m",
+    "mnli-mm": "MNLI-mm",
+    "ner": "NER",
+    "ner-tuned": "NER, tuned",
+}
+
+
 def markdown(report: ExtrinsicReport) -> str:
-    """The tables of scores and of differences, as docs/extrinsic.md has them."""
-    rows = [f"| | {' | '.join(report.task_names)} |", "|---" * (len(report.task_names) + 1) + "|"]
+    """The tables of scores and of differences, ± half of the 95 % interval, as docs/extrinsic.md has them."""
+    head = [
+        f"| | {' | '.join(TITLES[task] for task in report.task_names)} |",
+        "|---" * (len(report.task_names) + 1) + "|",
+    ]
+    rows = list(head)
     for model in (*BASELINES, *TRAINED):
         scores = [report.score(model, task) for task in report.task_names]
-        rows.append(f"| {model} | " + " | ".join(f"{s.score:.1f} [{s.low:.1f} … {s.high:.1f}]" for s in scores) + " |")
-    rows += ["", *rows[:2]]
+        rows.append(f"| {model} | " + " | ".join(f"{s.score:.1f} ± {(s.high - s.low) / 2:.1f}" for s in scores) + " |")
+    rows += ["", *head]
     for a, b in PAIRS:
-        cells = [f"{row.difference:+.1f} [{row.low:+.1f} … {row.high:+.1f}]" for row in report.compare(a, b)]
+        cells = [f"{row.difference:+.1f} ± {(row.high - row.low) / 2:.1f}" for row in report.compare(a, b)]
         rows.append(f"| {b} less {a} | " + " | ".join(cells) + " |")
     return "\n".join(rows)
 

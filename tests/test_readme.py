@@ -12,9 +12,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from samples import KINDS, write_extrinsic_mirror
-
 from conftest import write_mirror
+from samples import KINDS, write_extrinsic_mirror
 
 README = Path(__file__).parent.parent / "README.md"
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", README.read_text(), re.DOTALL)
@@ -92,3 +91,20 @@ def test_the_table_of_results_is_that_of_the_committed_run():
         assert scores == [f"{found['scores'][task]:.1f}" for task in rows[0][1:6]]
         assert mean == f"{found['scores']['mean']:.1f} [{found['interval'][0]:.1f} … {found['interval'][1]:.1f}]"
         assert (seconds, memory) == (f"{found['seconds']:.0f}", f"{found['peak_bytes'] / 1e6:.0f} MB")
+
+
+def test_the_table_of_real_tasks_is_that_of_the_committed_run():
+    told = json.loads((README.parent / "benchmarks/results/extrinsic.json").read_text())
+    scores = {(row["model"], row["task"]): row for row in told["scores"]}
+    for text in (README.read_text(), (README.parent / "docs/extrinsic.md").read_text()):
+        table = text.split("| | SST-2 |")[1].split("\n\n")[0]
+        rows = [
+            [cell.strip(" *") for cell in line.split("|")[1:-1]] for line in table.splitlines() if line.startswith("|")
+        ]
+        assert [name for name, *_ in rows[1:]] == [
+            "random", "glove", "gensim skip-gram", "gensim CBOW", "mumon skip-gram", "mumon CBOW, faulty", "mumon CBOW"
+        ]  # fmt: skip
+        for name, *cells in rows[1:]:
+            found = [scores[name, task] for task in told["tasks"]]
+            assert cells == [f"{row['score']:.1f} ± {(row['high'] - row['low']) / 2:.1f}" for row in found]
+    assert len(told["settings"]["seeds"]) >= 2 and told["tasks"][-1] == "ner-tuned"
