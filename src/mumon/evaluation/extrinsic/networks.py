@@ -33,8 +33,8 @@ class BiLSTM(nn.Module):
     """States (items, longest, 2 × width) of sequences that are filled up at the end.
 
     A forward LSTM never sees the filling before it has seen the words. So the backward one is a forward one over
-    sequences that are reversed within their lengths: the same states as of packed sequences, computed two to three
-    times as fast on CPUs. What stands past the end of a sequence means nothing.
+    sequences that are reversed within their lengths: the same states as of packed sequences, in about half
+    the time on a CPU. What stands past the end of a sequence means nothing.
     """
 
     def __init__(self, dim: int, width: int, layers: int, dropout: float = 0.0) -> None:

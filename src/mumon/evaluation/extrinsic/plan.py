@@ -59,7 +59,7 @@ class Budget:
         return self.tagger_width if METRICS[task] == "F1" else self.encoder_width
 
 
-# Two cores and about a minute per model and task. Few epochs leave no time for slow rates, so none is drawn.
+# For two cores. Twelve epochs are few for slow rates, so none is drawn.
 SMALL = Budget(
     draws=3,
     rate=(5e-4, 1e-2),
