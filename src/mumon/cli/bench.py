@@ -83,7 +83,7 @@ def bench(
         return
     if not corpus:
         raise OptionError("there is no text to train on; name at least 1 file, or ask for --sampler or --machine")
-    ids = None if systems is None else [name.strip() for name in systems.split(",") if name.strip()]
+    ids = None if systems is None else options.names(systems)
     chosen = choose(ids, [external_system(given) for given in external or ()])
     work = Work(dim, window, negative, epochs, min_count, sample)
     how = Options(_thread_counts(threads, scaling), repeats, sentences, reference, quality=not no_quality)

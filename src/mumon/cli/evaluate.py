@@ -124,10 +124,10 @@ def evaluate(
     chosen = [read_task(path, kind="categories") for path in categories or []]
     chosen += [read_task(path, kind="outliers") for path in outliers or []]
     if tasks is not None:
-        chosen = [*load_tasks([name.strip() for name in tasks.split(",") if name.strip()], progress=progress), *chosen]
+        chosen = [*load_tasks(options.names(tasks), progress=progress), *chosen]
     elif not chosen:
         chosen = load_tasks(progress=progress)
-    probes = None if words is None else [word.strip() for word in words.split(",") if word.strip()]
+    probes = None if words is None else options.names(words)
     report = run(
         _load(models),
         chosen,

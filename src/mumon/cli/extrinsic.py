@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mumon.cli import options
+
 if TYPE_CHECKING:
     from mumon.evaluation.extrinsic import Budget, ExtrinsicReport
     from mumon.progress import Progress
@@ -78,7 +80,7 @@ def run(
     from mumon.evaluation.extrinsic.evaluate import checked, evaluate_extrinsic
     from mumon.signals import interrupted
 
-    names, others = _listed(tasks), _listed((baselines or "").lower())
+    names, others = options.names(tasks), options.names((baselines or "").lower())
     checked(names, others)  # before the models are read
     try:
         report = evaluate_extrinsic(
@@ -102,10 +104,6 @@ def run(
         from mumon.cli.extrinsic_tables import show
 
         show(report)
-
-
-def _listed(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def write_csv(report: ExtrinsicReport) -> None:

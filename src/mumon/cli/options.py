@@ -59,6 +59,11 @@ def reporter(quiet: bool, log_json: bool = False) -> Progress:
     return BarProgress() if sys.stderr.isatty() else LineProgress()
 
 
+def names(text: str) -> list[str]:
+    """The names in a list with commas, as `--tasks` and its like take them."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
 def spare_inputs(inputs: list[str], output: str, *outputs: str) -> None:
     """Refuse to write over what is read or written already: `-o corpus.txt` is a slip that would cost the corpus."""
     from mumon.corpus.sources import STDIN, find_files

@@ -123,7 +123,7 @@ def sweep(
     progress = options.reporter(quiet)
     arguments = {
         "folder": output,
-        "tasks": None if tasks is None else [name.strip() for name in tasks.split(",") if name.strip()],
+        "tasks": None if tasks is None else options.names(tasks),
         "search": "grid" if random is None else "random",
         "draws": random,
         "seed": seed,
