@@ -207,6 +207,17 @@ def test_a_new_checkpoint_takes_the_place_of_those_of_a_run_that_was_restarted(c
     assert read_checkpoint(caught.value.checkpoint)[1].plan["epochs"] == 9
 
 
+def test_a_run_restarted_and_stopped_where_the_old_one_was_keeps_its_own_state(corpus, tmp_path):
+    end = EPOCHS * corpus.tokens  # where both stop after the last block, whatever the machine does meanwhile
+    old = stopped(corpus, tmp_path / "kept", end, seed=1)
+    with pytest.raises(Interrupted) as caught:
+        kept = Checkpoints(tmp_path / "kept", "never", restart=True)
+        small(corpus, epochs=EPOCHS, seed=2, checkpoints=kept, progress=Calls(end, stop()))
+    assert caught.value.checkpoint == old and left_over(tmp_path / "kept") == [old.name]
+    resumed = trained(corpus, tmp_path / "kept", resume=True, seed=2)
+    np.testing.assert_array_equal(resumed.wv.vectors, small(corpus, epochs=EPOCHS, seed=2).wv.vectors)
+
+
 def test_saving_removes_the_checkpoints_of_that_model_and_no_others(corpus, tmp_path):
     first = trained(corpus, tmp_path / "kept", every="20k")
 

@@ -72,7 +72,7 @@ def atomic_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
             yield temporary
             sync_tree(temporary)
             check_directory_target(target)  # again: someone may have put something there meanwhile
-            _swap(temporary, target)
+            swap(temporary, target)
     except BaseException as error:
         shutil.rmtree(temporary, ignore_errors=True)
         _say_where(error, target)
@@ -134,7 +134,7 @@ def _resolve(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def _swap(new: Path, target: Path) -> None:
+def swap(new: Path, target: Path) -> None:
     """Put `new` in the place of `target`, in one step if the system can, and remove what was there."""
     if not target.exists():
         new.rename(target)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mumon import __version__
-from mumon.atomic import sync_directory, sync_tree
+from mumon.atomic import swap, sync_directory, sync_tree
 from mumon.claims import Claim, claim
 from mumon.errors import FormatError, OptionError
 from mumon.formats.checkpoint import State, read_checkpoint, run_of, write_state
@@ -155,16 +155,11 @@ class Checkpoints:
         """The checkpoints that count, the furthest first."""
         return [path for path in self._everything() if path not in self._old]
 
-    def published(self) -> None:
+    def published(self, path: Path) -> None:
         """There is a new checkpoint: remove all but the last two, and those of a run that this one does without."""
+        self._old.discard(path)  # it may have had the same name
         self._remove([*self._old, *self.found()[KEPT:]])
         self._old.clear()
-
-    def make_way(self, path: Path) -> None:
-        """Let the name of a new checkpoint be free: it may be that of an older run."""
-        if path in self._old:
-            self._remove([path])
-            self._old.discard(path)
 
     def _everything(self) -> list[Path]:
         names = {path: NAME.fullmatch(path.name) for path in self.folder.glob("epoch-*")}
@@ -317,10 +312,9 @@ class CheckpointKeeper:
             description.write(temporary, about.training, about.history)
             write_state(temporary, about.state)
             sync_tree(temporary)
-            self._checkpoints.make_way(path)
-            temporary.rename(path)
+            swap(temporary, path)  # an older run may have stopped at the same block
             sync_directory(path.parent)
-            self._checkpoints.published()
+            self._checkpoints.published(path)
         except Exception as error:  # there is nobody above to see it
             self._failed(temporary, error)
 
