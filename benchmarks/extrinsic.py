@@ -17,44 +17,25 @@ from common import about
 
 from mumon import WordVectors
 from mumon.evaluation.extrinsic import ExtrinsicReport, evaluate_extrinsic
+from mumon.paper.extrinsic import BASELINES, ORDER, PAIRS, TITLES
 from mumon.progress import LineProgress
 
 RESULTS = Path(__file__).parent / "results" / "extrinsic.json"
-# The rows of the paper's tables.
-TRAINED = {
+# The files of the rows of the paper's tables.
+FILES = {
     "gensim skip-gram": "gensim-sg",
     "gensim CBOW": "gensim-cbow",
     "mumon skip-gram": "mumon-sg",
     "mumon CBOW, faulty": "mumon-cbow-faulty",
     "mumon CBOW": "mumon-cbow",
 }
-BASELINES = ("random", "glove")
-# Is the second better than the first?
-PAIRS = (
-    ("random", "mumon CBOW"),
-    ("glove", "mumon CBOW"),
-    ("gensim CBOW", "mumon CBOW"),
-    ("mumon CBOW, faulty", "mumon CBOW"),
-    ("mumon skip-gram", "mumon CBOW"),
-    ("gensim skip-gram", "mumon skip-gram"),
-)
 
 
 def models_of(folder: Path, seeds: list[int]) -> dict[str, list[WordVectors]]:
     """Vectors by name, a set for each seed."""
     return {
-        name: [WordVectors.load(folder / str(seed) / f"{file}.bin") for seed in seeds] for name, file in TRAINED.items()
+        name: [WordVectors.load(folder / str(seed) / f"{file}.bin") for seed in seeds] for name, file in FILES.items()
     }
-
-
-TITLES = {
-    "sst2": "SST-2",
-    "qnli": "QNLI",
-    "mnli-m": "MNLI-m",
-    "mnli-mm": "MNLI-mm",
-    "ner": "NER",
-    "ner-tuned": "NER, tuned",
-}
 
 
 def markdown(report: ExtrinsicReport) -> str:
@@ -64,7 +45,7 @@ def markdown(report: ExtrinsicReport) -> str:
         "|---" * (len(report.task_names) + 1) + "|",
     ]
     rows = list(head)
-    for model in (*BASELINES, *TRAINED):
+    for model in ORDER:
         scores = [report.score(model, task) for task in report.task_names]
         rows.append(f"| {model} | " + " | ".join(f"{s.score:.1f} ± {(s.high - s.low) / 2:.1f}" for s in scores) + " |")
     rows += ["", *head]

@@ -196,7 +196,7 @@ class Schedule:
         return self.alpha - (self.alpha - self.min_alpha) * (self.done + epochs) / self.total
 
 
-def whole_number(name: str, value: Any, least: int = 1) -> int:
+def whole_number(name: str, value: Any, least: int = 1, most: int | None = None) -> int:
     """A checked integer as Python's own kind: NumPy's would not go into JSON.
 
     >>> whole_number("workers", 1_000_000)
@@ -205,7 +205,7 @@ def whole_number(name: str, value: Any, least: int = 1) -> int:
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise OptionError(f"{name} is {_shown(value)}; it must be a whole number of at least {least}")
-    most = int(LIMITS.get(name, (1 << 63) - 1))
+    most = int(LIMITS.get(name, (1 << 63) - 1)) if most is None else most
     if value > most:
         raise OptionError(f"{name} is {_shown(value)}; it must be a whole number of at most {most:,}")
     return int(value)

@@ -66,7 +66,7 @@ class Trainer:
         self.alias = alias_table(noise_distribution(counts, settings.ns_exponent))
         self.rates = row_rates(counts, settings.row_exponent)
         self.bounds = block_bounds(corpus.offsets)
-        self._name, self._kernel = _kernel(settings)
+        self._name, self._kernel = training_kernel(settings)
 
     def run(
         self,
@@ -245,7 +245,7 @@ def block_bounds(offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return np.asarray(np.unique(np.append(bounds, len(offsets) - 1)), np.int64)
 
 
-def _kernel(settings: Settings) -> tuple[str, Callable[..., tuple[float, int]]]:
+def training_kernel(settings: Settings) -> tuple[str, Callable[..., tuple[float, int]]]:
     """The kernel that the settings ask for: its name, and a function of what changes from block to block."""
     from mumon.kernels.cbow import cbow_exact, cbow_fast
     from mumon.kernels.skipgram import skipgram_exact, skipgram_fast
@@ -266,7 +266,7 @@ def _kernel(settings: Settings) -> tuple[str, Callable[..., tuple[float, int]]]:
         right: Any,
         alias: Any,
         rates: Any,
-        alpha: np.float32,
+        alpha: Any,
         seed: np.uint64,
     ) -> tuple[float, int]:
         return function(source, target, ids, left, right, alias, rates, *noise, alpha, *division, seed)  # type: ignore[no-any-return]

@@ -21,24 +21,29 @@ def draw_samplers(results: dict[str, Any], folder: Path) -> list[Path]:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    names = list(dict.fromkeys(row["sampler"] for row in results["rows"]))
     with rc_context(STYLE):
         figure = Figure(figsize=(11.5, 3.9), layout="constrained")
-        panels = figure.subplots(1, len(PANELS))
-        for axes, (field, title) in zip(panels, PANELS.items(), strict=True):
-            for place, name in enumerate(names):
-                rows = [row for row in results["rows"] if row["sampler"] == name]
-                axes.plot(
-                    [row["words"] for row in rows],
-                    [max(row[field], LEAST) for row in rows],
-                    color=COLOURS[place],
-                    marker=MARKS[place],
-                    label=name,
-                )
-            axes.set(xscale="log", yscale="log", xlabel="words in the vocabulary", title=title)
-        panels[0].set_title(f"Time for {_short(results['draws'])} draws, seconds")
-        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(names))
+        draw_panels(figure, results)
         return save_figure(figure, folder / PLOT_NAME)
+
+
+def draw_panels(figure: Any, results: dict[str, Any]) -> None:
+    """The panels, into a figure of matplotlib's."""
+    names = list(dict.fromkeys(row["sampler"] for row in results["rows"]))
+    panels = figure.subplots(1, len(PANELS))
+    for axes, (field, title) in zip(panels, PANELS.items(), strict=True):
+        for place, name in enumerate(names):
+            rows = [row for row in results["rows"] if row["sampler"] == name]
+            axes.plot(
+                [row["words"] for row in rows],
+                [max(row[field], LEAST) for row in rows],
+                color=COLOURS[place],
+                marker=MARKS[place],
+                label=name,
+            )
+        axes.set(xscale="log", yscale="log", xlabel="words in the vocabulary", title=title)
+    panels[0].set_title(f"Time for {_short(results['draws'])} draws, seconds")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(names))
 
 
 def _short(count: int) -> str:

@@ -44,6 +44,20 @@ def measure(vocab: Sequence[int], draws: int, folder: Path, progress: Progress |
 
     progress = progress or Progress()
     folder.mkdir(parents=True, exist_ok=True)
+    rows = timed_samplers(vocab, draws, progress)
+    results = {"machine": describe(), "draws": draws, "exponent": EXPONENT, "repeats": REPEATS, "rows": rows}
+    write_json(folder / RESULTS_NAME, results)
+    try:
+        from mumon.bench.sampler_plot import draw_samplers
+
+        draw_samplers(results, folder)
+    except ImportError:
+        progress.note('the plot is left out: matplotlib is not installed; try pip install "mumon[bench]"')
+    return results
+
+
+def timed_samplers(vocab: Sequence[int], draws: int, progress: Progress) -> list[dict[str, Any]]:
+    """What every sampler takes on every size of the vocabulary."""
     out = np.empty(draws, np.int32)
     for sampler in SAMPLERS:  # compiled before anyone looks at the clock
         sampler(zipf_probabilities(2)).draw(out[:1])
@@ -55,15 +69,7 @@ def measure(vocab: Sequence[int], draws: int, folder: Path, progress: Progress |
             rows.append(_measured(sampler, wanted, out))
             progress.update(len(rows))
     progress.close()
-    results = {"machine": describe(), "draws": draws, "exponent": EXPONENT, "repeats": REPEATS, "rows": rows}
-    write_json(folder / RESULTS_NAME, results)
-    try:
-        from mumon.bench.sampler_plot import draw_samplers
-
-        draw_samplers(results, folder)
-    except ImportError:
-        progress.note('the plot is left out: matplotlib is not installed; try pip install "mumon[bench]"')
-    return results
+    return rows
 
 
 def _measured(kind: type[Sampler], wanted: Floats, out: npt.NDArray[np.int32]) -> dict[str, Any]:

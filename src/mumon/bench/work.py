@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
+from mumon.atomic import atomic_file
 from mumon.errors import CorpusError, OptionError
 
 WARM_UP_LINES = 2000
@@ -88,16 +89,10 @@ def expected_trained_tokens(counts: Any, min_count: int, sample: float) -> float
 def prepare_corpus(inputs: Sequence[str], folder: Path, work: Work, sentences: int | None = None) -> BenchCorpus:
     """Put the text where every system can read it: unpacked, in one file, perhaps only its first lines."""
     from mumon.corpus import corpus_from_files
-    from mumon.corpus.sources import find_files
     from mumon.threads import available_cores
 
-    files = find_files(inputs)
     path, warm_up = folder / CORPUS_NAME, folder / WARM_UP_NAME
-    if sentences is None and len(files) == 1 and _is_plain(files[0]):
-        _link(Path(files[0]), path)
-    else:
-        with path.open("wb") as out:
-            _copy_lines(files, out, sentences)
+    files = plain_text(inputs, path, sentences)
     with path.open("rb") as lines:
         warm_up.write_bytes(b"".join(islice(lines, WARM_UP_LINES)))
     encoded = corpus_from_files([path], workers=available_cores(), reuse=False)
@@ -116,6 +111,19 @@ def prepare_corpus(inputs: Sequence[str], folder: Path, work: Work, sentences: i
         trained_words=kept,
         trained_tokens=expected_trained_tokens(encoded.counts, work.min_count, work.sample),
     )
+
+
+def plain_text(inputs: Sequence[str], path: Path, sentences: int | None = None) -> list[str]:
+    """Make `path` a plain text file of the inputs' lines, perhaps only the first; gives the names of the inputs."""
+    from mumon.corpus.sources import find_files
+
+    files = find_files(inputs)
+    if sentences is None and len(files) == 1 and _is_plain(files[0]):
+        _link(Path(files[0]), path)
+    else:
+        with atomic_file(path) as out:
+            _copy_lines(files, out, sentences)
+    return files
 
 
 def _is_plain(name: str) -> bool:
@@ -151,6 +159,7 @@ def _raw(name: str) -> io.BufferedReader:
 
 
 def _link(source: Path, target: Path) -> None:
+    target.unlink(missing_ok=True)
     try:
         target.symlink_to(source.resolve())
     except OSError:  # not every system lets everyone make links

@@ -13,7 +13,21 @@ from typing import IO, Any
 import typer
 
 from mumon import __version__
-from mumon.cli import analogy, bench, convert, data, demo, evaluate, info, similar, sweep, train, vocab
+from mumon.cli import (
+    analogy,
+    bench,
+    convert,
+    data,
+    demo,
+    evaluate,
+    gradcheck,
+    info,
+    paper,
+    similar,
+    sweep,
+    train,
+    vocab,
+)
 from mumon.errors import FULL, MumonError
 from mumon.signals import Interrupted, interrupting_signals
 
@@ -72,6 +86,8 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "eval": evaluate.evaluate,
     "sweep": sweep.sweep,
     "bench": bench.bench,
+    "paper": paper.paper,
+    "gradcheck": gradcheck.gradcheck,
     "similar": similar.similar,
     "analogy": analogy.analogy,
     "convert": convert.convert,

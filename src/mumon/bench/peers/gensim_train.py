@@ -23,6 +23,7 @@ def main() -> None:
         sample=job["sample"],
         workers=job["threads"],
         seed=job["seed"],
+        **job.get("options", {}),
     )
     model.wv.save_word2vec_format(job["output"], binary=True)
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mumon.errors import OptionError
-from mumon.evaluation.bootstrap import Array, draw_counts, interval, item_draws, stream
+from mumon.evaluation.bootstrap import Array, draw_counts, interval, item_draws, over_seeds, stream
 from mumon.evaluation.report import Comparison
 
 
@@ -86,7 +86,7 @@ def resampled(outcomes: Sequence[NDArray[np.int64]], task: str, resamples: int) 
     """The mean score over seeds when items and seeds are drawn anew, so many times.
 
     The draws depend on the task and the numbers of items and seeds, not on the model: those of two models can be
-    subtracted. Drawing k seeds out of k shows only (k - 1) / k of the variance between them, which is made up for.
+    subtracted.
     """
     items, seeds = len(outcomes[0]), len(outcomes)
     right = np.array([each[:, 0] for each in outcomes], np.float64)
@@ -95,10 +95,4 @@ def resampled(outcomes: Sequence[NDArray[np.int64]], task: str, resamples: int) 
     for drawn in item_draws(items, resamples, stream(0, task)):
         counts = draw_counts(drawn, items).T
         by_seed.append(200 * (right @ counts) / np.maximum(total @ counts, 1))
-    scores = np.hstack(by_seed)
-    mean = scores.mean(axis=0)
-    if seeds == 1:
-        return np.asarray(mean)
-    picked = np.random.default_rng([stream(0, task), seeds]).integers(seeds, size=(seeds, resamples))
-    drawn_mean = np.take_along_axis(scores, picked, axis=0).mean(axis=0)
-    return np.asarray(mean + math.sqrt(seeds / (seeds - 1)) * (drawn_mean - mean))
+    return over_seeds(np.hstack(by_seed), stream(0, task))

@@ -1,0 +1,78 @@
+"""`mumon gradcheck`: is what training applies the gradient of its loss?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mumon.cli import options
+
+if TYPE_CHECKING:
+    from mumon.gradcheck import Check
+
+
+def gradcheck(
+    contexts: Annotated[int, typer.Option("-C", "--contexts", min=1, help="Context words of every window.")] = 5,
+    negative: Annotated[int, typer.Option(min=1, help="Noise words per target.")] = 5,
+    dim: Annotated[int, typer.Option("--dim", "--vector-size", min=1, help="Dimensions of the vectors.")] = 8,
+    seed: Annotated[int, typer.Option(min=0, help="Of the matrices, windows and noise words.")] = 1,
+    json: options.Json = False,
+) -> None:
+    """Compare what every kernel applies with the finite differences of its loss.
+
+    The paper's conclusion is that such a check should come with every implementation. The correct updates pass; the
+    faulty one of word2vec.c, gensim and fastText fails, by the factor C. Ends with exit code 1 if a correct one fails.
+
+    Example: mumon gradcheck --contexts 10
+    """
+    import json as json_
+
+    from mumon.errors import TrainingError
+    from mumon.gradcheck import check_gradients
+
+    if json:
+        checks = list(check_gradients(contexts, negative, dim, seed))
+        print(json_.dumps([check.to_json() for check in checks]))
+    else:
+        checks = _show(contexts, negative, dim, seed)
+    wrong = [check for check in checks if check.passes != (check.update != "faulty" or contexts == 1)]
+    if wrong:
+        first = wrong[0]
+        raise TrainingError(
+            f"{len(wrong)} of {len(checks)} checks did not end as they should, first {first.objective} {first.update} "
+            f"({first.kernel}) with an error of {max(first.source_error, first.target_error):.2g}; please report this"
+        )
+
+
+def _show(contexts: int, negative: int, dim: int, seed: int) -> list[Check]:
+    from rich.console import Console
+    from rich.table import Table
+
+    from mumon.gradcheck import TOLERANCE, check_gradients
+    from mumon.kernels.jit import is_compiled
+
+    console = Console()
+    table = Table(box=None, header_style="bold", padding=(0, 2))
+    for name in ("objective", "update", "kernel"):
+        table.add_column(name)
+    for name in ("source off by", "target off by"):
+        table.add_column(name, justify="right")
+    table.add_column("gradient?")
+    checks = []
+    with console.status("differentiating …" if is_compiled("cbow_exact") else "compiling the kernels, once …"):
+        for check in check_gradients(contexts, negative, dim, seed):
+            checks.append(check)
+            answer = "[green]yes[/]" if check.passes else f"[red]no, × {check.factor:.4g}[/]"
+            errors = (f"{error:.1e}" for error in (check.source_error, check.target_error))
+            table.add_row(check.objective, check.update, check.kernel, *errors, answer)
+    console.print(table)
+    console.print(
+        f"\nC = {contexts} context words, k = {negative} noise words, {dim} dimensions. Deviations from the finite "
+        "differences "
+        f"are relative to the largest of them; up to {TOLERANCE:g} pass. × tells how much longer the source steps are "
+        "than the "
+        "gradient's. “Faulty” is what word2vec.c, gensim and fastText apply.",
+        highlight=False,
+    )
+    return checks

@@ -1,0 +1,143 @@
+"""`mumon paper`: the paper's tables and figures, as one report."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mumon.cli import options
+
+if TYPE_CHECKING:
+    from mumon.paper import PaperReport
+    from mumon.progress import Progress
+
+COLOURS = {"holds": "green", "does not hold": "red", "undecided": "yellow", "beyond the paper": "cyan"}
+
+
+def paper(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[all|NAME…]",
+            help="Experiments: table1 extrinsic times norms angle curves sampler negatives rates gradcheck sizes c4.",
+            show_default=False,
+        ),
+    ] = None,
+    scale: Annotated[
+        str, typer.Option(help="small (minutes), medium (about an hour on 2 cores) or full (the paper's settings).")
+    ] = "small",
+    corpus: Annotated[
+        list[str] | None,
+        typer.Option(help="Text, one sentence per line; small makes up a language without it.", show_default=False),
+    ] = None,
+    output: Annotated[str, typer.Option("-o", "--output", help="The folder of the report.")] = "paper-report",
+    cache: Annotated[
+        str | None,
+        typer.Option(help="Where measurements are kept (default: cache in the report's folder).", show_default=False),
+    ] = None,
+    extrinsic: Annotated[
+        str | None,
+        typer.Option(
+            metavar="JSON", help="What mumon eval --extrinsic --json printed, to include.", show_default=False
+        ),
+    ] = None,
+    bench: Annotated[
+        str | None, typer.Option(metavar="JSON", help="results.json of mumon bench, to include.", show_default=False)
+    ] = None,
+    c4: Annotated[
+        list[str] | None,
+        typer.Option(help="A second corpus, for 768 dimensions and 5 M words (at full scale).", show_default=False),
+    ] = None,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Only tell the hours and the memory that it would take.")
+    ] = False,
+    threads: options.Threads = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Repeat the paper's experiments, and put each claim beside what was measured here.
+
+    Writes a report that needs no network, every table as CSV and every figure as SVG and PNG. What has been measured is
+    kept: the same command goes on, and measures only what is new. The full scale first estimates hours and memory.
+
+    Example: mumon paper all --scale medium --corpus wiki.txt -o report
+    """
+    progress = options.reporter(quiet)
+    if estimate or scale == "full":
+        _estimate(scale, corpus or [], c4 or [], threads, progress, json and estimate, show=estimate or not quiet)
+    if estimate:
+        return
+    asked: dict[str, Any] = {"scale": scale, "corpus": corpus, "output": output, "cache": cache, "extrinsic": extrinsic}
+    asked |= {"bench": bench, "c4": c4, "threads": threads, "command": _command(), "progress": progress}
+    report = _run(names or ["all"], asked, progress)
+    if json:
+        import json as json_
+
+        print(json_.dumps(report.to_json(), ensure_ascii=False))
+    elif not quiet:
+        _show(report)
+
+
+def _run(names: list[str], asked: dict[str, Any], progress: Progress) -> PaperReport:
+    from mumon.paper import run_paper
+    from mumon.signals import Interrupted, interrupted
+
+    try:
+        return run_paper(names, **asked)
+    except (Interrupted, KeyboardInterrupt) as stopped:
+        progress.close()
+        kept = asked["cache"] or f"{asked['output']}/cache"
+        raise interrupted(
+            stopped, f"stopped; what was measured is kept in {kept}, and the same command goes on"
+        ) from None
+
+
+def _command() -> str:
+    """The command line without its folders, for the report."""
+    return " ".join(["mumon", *(shlex.quote(word.rsplit("/", 1)[-1]) for word in sys.argv[1:])])
+
+
+def _estimate(
+    scale: str, corpus: list[str], c4: list[str], threads: int | None, progress: Progress, json: bool, show: bool
+) -> None:
+    import json as json_
+    from dataclasses import asdict
+
+    from mumon.corpus import corpus_from_files
+    from mumon.paper import estimate as estimates
+    from mumon.paper.scales import scale_of
+    from mumon.threads import available_cores
+
+    chosen, workers = scale_of(scale), threads or available_cores()
+    texts = [
+        estimates.corpus_of(", ".join(names), corpus_from_files(names, workers=workers, progress=progress), chosen)
+        if names
+        else None
+        for names in (corpus, c4)
+    ]
+    first = texts[0] or estimates.WIKIPEDIA
+    second = texts[1] or (estimates.C4 if scale == "full" and not corpus else None)
+    progress.note("measuring how fast this machine trains …")
+    needs = estimates.estimate(chosen, first, second, workers)
+    if json:
+        print(
+            json_.dumps({"corpus": asdict(first), "c4": second and asdict(second), "needs": [asdict(n) for n in needs]})
+        )
+    elif show:
+        print("\n".join(estimates.told(needs, first, second, workers)), file=sys.stderr)
+
+
+def _show(report: PaperReport) -> None:
+    from rich.console import Console
+
+    console = Console()
+    for section in report.sections.values():
+        console.print(f"\n[bold]{section.title}[/]", highlight=False)
+        for verdict in section.verdicts:
+            colour = COLOURS[verdict.outcome]
+            console.print(f"  [{colour}]{verdict.outcome}[/]  {verdict.claim}", highlight=False)
+            console.print(f"      [dim]{verdict.ours}[/]", highlight=False)
+    console.print(f"\nThe report is {report.page} ({report.seconds:.0f} s).", highlight=False)

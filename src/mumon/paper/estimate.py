@@ -1,0 +1,147 @@
+"""What a report will need, before anything is trained: hours and memory, from a short calibration on this machine."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from mumon.corpus import EncodedCorpus, corpus_from_files
+from mumon.memory import spoken_bytes, training_bytes
+from mumon.model import Word2Vec
+from mumon.paper import intrinsic, sizes
+from mumon.paper.lab import SYSTEMS
+from mumon.paper.scales import WINDOWS, Scale
+from mumon.settings import Settings
+
+CALIBRATION_SENTENCES = 20_000
+# gensim's time over that of the mumon system it is compared with: 300 dimensions, 2 threads, docs/benchmarks.md.
+PEERS = {"gensim CBOW": ("CBOW correct", 3.8), "gensim SG": ("SG", 8.5)}
+SWEPT = 3  # rates of a sweep that needs no extension
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """What an estimate has to know of a text."""
+
+    name: str
+    sentences: int
+    tokens: int
+    words: int  # that are kept
+    measured: bool = True
+
+
+# For whoever has no corpus yet: the size of the English Wikipedia and of C4, roughly.
+WIKIPEDIA = Corpus("English Wikipedia, assumed", 150_000_000, 2_500_000_000, 1_000_000, measured=False)
+C4 = Corpus("C4, assumed", 8_000_000_000, 160_000_000_000, 5_000_000, measured=False)
+
+
+@dataclass(frozen=True)
+class Need:
+    """What one experiment takes."""
+
+    item: str
+    trainings: int
+    hours: float
+    memory: int
+
+
+def corpus_of(name: str, encoded: EncodedCorpus, scale: Scale) -> Corpus:
+    """The figures of a corpus that is at hand."""
+    kept = int((encoded.counts >= scale.min_count).sum())
+    return Corpus(name, encoded.sentences, encoded.tokens, min(kept, scale.max_vocab or kept))
+
+
+def estimate(scale: Scale, corpus: Corpus, second: Corpus | None, threads: int) -> list[Need]:
+    """Hours and memory of every experiment that trains on the corpus."""
+    speeds: dict[tuple[str, int, int], float] = {}
+    needs: dict[str, list[float]] = {}
+    memory: dict[str, int] = {}
+    for item, system, tokens, dim, window, large in _trainings(scale, corpus, second):
+        base, factor = PEERS.get(system, (system, 1.0))
+        if (base, dim, window) not in speeds:
+            speeds[base, dim, window] = _speed(base, dim, window, threads)
+        needs.setdefault(item, []).append(factor * tokens / speeds[base, dim, window] / 3600)
+        settings = Settings(objective="sg" if base == "SG" else "cbow", window=window, workers=threads)
+        words = second.words if large and second is not None else corpus.words
+        memory[item] = max(memory.get(item, 0), training_bytes(words, dim, settings))
+    return [Need(item, len(hours), sum(hours), memory[item]) for item, hours in needs.items()]
+
+
+def _trainings(scale: Scale, corpus: Corpus, second: Corpus | None) -> Iterator[tuple[str, str, float, int, int, bool]]:
+    """(experiment, system, tokens in all epochs, dimensions, window, of the second corpus?) of every training."""
+
+    def tokens(sentences: int | None, epochs: int = scale.epochs) -> float:
+        part = 1.0 if sentences is None else min(1.0, sentences / corpus.sentences)
+        return corpus.tokens * part * epochs
+
+    usual = (scale.dim, scale.window, False)
+    for system in intrinsic.ROWS:
+        seeds = scale.peer_seeds if system in PEERS else scale.seeds
+        for _ in range(SWEPT + seeds - 1):
+            yield "table1", system, tokens(scale.table_sentences), *usual
+    for update in ("correct", "faulty"):
+        for window in WINDOWS:
+            yield (
+                "norms",
+                f"CBOW {update}, exact",
+                tokens(scale.norm_sentences, scale.norm_epochs),
+                scale.dim,
+                window,
+                False,
+            )
+        yield "curves", f"CBOW {update}, exact", tokens(scale.curve_sentences, 1), *usual
+        yield "angle", f"CBOW {update}", tokens(scale.angle_sentences), *usual
+        for k in scale.negatives:
+            for _ in range(SWEPT):  # the time of exact kernels grows with k, from about half of it on
+                yield "negatives", f"CBOW {update}, exact", tokens(scale.negative_sentences) * (0.5 + k / 10), *usual
+        for _ in range(4):
+            yield "rates", f"CBOW {update}", tokens(scale.table_sentences), *usual
+        for _ in range(2):
+            yield "rates", f"CBOW {update}, exact", tokens(scale.table_sentences), *usual
+    for system in sizes.SYSTEMS:
+        for sentences in scale.sizes:
+            if sentences != scale.table_sentences:  # those are Table 1's
+                for _ in range(SWEPT):
+                    yield "sizes", system, tokens(sentences), *usual
+        if second is not None:
+            yield "c4", system, second.tokens * scale.c4_epochs, scale.c4_dim, scale.window, True
+
+
+def _speed(system: str, dim: int, window: int, threads: int) -> float:
+    """Tokens of text per second, measured on text that looks like language to a stop-watch."""
+    from mumon.bench.zipf import write_zipf_text
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_zipf_text(Path(folder) / "text.txt", CALIBRATION_SENTENCES)
+        text = corpus_from_files([path], workers=threads, reuse=False)
+        options = {"vector_size": dim, "window": window, "epochs": 2, "workers": threads, "progress": False}
+        model = Word2Vec(text, **options, **SYSTEMS[system])  # type: ignore[arg-type]
+        return model.history[-1].tokens_per_second  # the first epoch may have compiled
+
+
+def told(needs: list[Need], corpus: Corpus, second: Corpus | None, threads: int) -> list[str]:
+    """The estimate as lines of text."""
+    hours, memory = sum(need.hours for need in needs), max(need.memory for need in needs)
+    about = f"{corpus.name}: {corpus.tokens / 1e6:,.0f} M words, {corpus.words:,} different"
+    lines = [
+        f"{about}; {threads} threads"
+        + ("" if second is None else f"; {second.name}: {second.tokens / 1e6:,.0f} M words")
+    ]
+    lines += [
+        f"  {need.item:<10} {need.trainings:>4} trainings {spoken_hours(need.hours):>12}  {spoken_bytes(need.memory)}"
+        for need in needs
+    ]
+    return [*lines, f"together about {spoken_hours(hours)} of training and {spoken_bytes(memory)} of memory"]
+
+
+def spoken_hours(hours: float) -> str:
+    """A time in the unit that fits.
+
+    >>> spoken_hours(0.02), spoken_hours(5.25), spoken_hours(100)
+    ('1.2 min', '5.2 h', '4.2 days')
+    """
+    if hours < 1:
+        return f"{60 * hours:.1f} min"
+    return f"{hours:.1f} h" if hours < 48 else f"{hours / 24:.1f} days"

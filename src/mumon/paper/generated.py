@@ -1,0 +1,77 @@
+"""Text and questions for where there are none: a small language whose meanings are known because we made them.
+
+Words are stems with endings, such as *kato*, *katos*, *katoed*, *katoing*. A stem belongs to a topic, and sentences
+keep to one; an ending comes with companions of its own, as tenses and numbers do. So pairs of words have a true
+similarity, and analogies (*kato* is to *katos* as *belu* is to …) a true answer.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from mumon.evaluation.tasks import Task
+
+SENTENCES = 16_000
+TOPICS, STEMS_PER_TOPIC = 10, 8
+ENDINGS = ("", "s", "ed", "ing")
+FILLERS = 300
+PAIRS, QUESTIONS = 600, 1200
+CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
+
+
+def stems(seed: int = 1) -> list[str]:
+    """Different stems of two syllables, topic after topic."""
+    random = np.random.default_rng(seed)
+    syllables = [consonant + vowel for consonant in CONSONANTS for vowel in VOWELS]
+    pairs = random.permutation(len(syllables) ** 2)[: TOPICS * STEMS_PER_TOPIC]
+    return [syllables[pair // len(syllables)] + syllables[pair % len(syllables)] for pair in pairs]
+
+
+def write_text(path: Path, sentences: int = SENTENCES, seed: int = 1) -> Path:
+    """Write so many sentences, one per line.
+
+    >>> import tempfile
+    >>> text = write_text(Path(tempfile.mkdtemp()) / "text.txt", sentences=2).read_text()
+    >>> len(text.splitlines())
+    2
+    """
+    random, names = np.random.default_rng(seed), stems()
+    fillers = 1 / np.arange(1, FILLERS + 1)
+    fillers /= fillers.sum()
+    lines = []
+    for _ in range(sentences):
+        topic, words = int(random.integers(TOPICS)), []
+        for _ in range(int(random.integers(3, 6))):
+            stem = names[topic * STEMS_PER_TOPIC + int(random.integers(STEMS_PER_TOPIC))]
+            ending = int(random.integers(len(ENDINGS)))
+            # A companion of the ending, the word, a companion of the topic, and words that mean nothing.
+            words += [f"c{ending}x{random.integers(3)}", stem + ENDINGS[ending], f"t{topic}x{random.integers(4)}"]
+            words += [f"f{filler}" for filler in random.choice(FILLERS, size=int(random.integers(1, 3)), p=fillers)]
+        lines.append(" ".join(words))
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def questions(seed: int = 2) -> list[Task]:
+    """Similarities and analogies of the language, with their true answers."""
+    random, names = np.random.default_rng(seed), stems()
+    pairs, gold = [], []
+    for _ in range(PAIRS):
+        topic, near = int(random.integers(TOPICS)), random.random() < 0.5
+        a, b = random.integers(STEMS_PER_TOPIC, size=2)
+        other = topic if near else int(random.integers(TOPICS))
+        endings = random.integers(len(ENDINGS), size=2)
+        first, second = names[topic * STEMS_PER_TOPIC + a], names[other * STEMS_PER_TOPIC + b]
+        pairs.append((first + ENDINGS[endings[0]], second + ENDINGS[endings[1]]))
+        gold.append(2.0 * (topic == other) + (endings[0] == endings[1]) + 2.0 * (first == second))
+    asked: list[tuple[str, ...]] = []
+    while len(asked) < QUESTIONS:
+        a, b = random.permutation(len(names))[:2]
+        x, y = random.permutation(len(ENDINGS))[:2]
+        asked.append(tuple(names[stem] + ENDINGS[ending] for stem in (a, b) for ending in (x, y)))
+    return [
+        Task("similarity", "similarity", tuple(pairs), ("",) * len(pairs), np.array(gold)),
+        Task("analogies", "analogy", tuple(asked), ("",) * len(asked)),
+    ]

@@ -1,0 +1,235 @@
+"""`run_paper`: measure what was asked for and is not known yet, and write the report of all that is."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mumon import __version__
+from mumon.errors import FormatError, OptionError
+from mumon.paper.lab import Lab, read_json
+from mumon.paper.results import Item, Section
+from mumon.paper.scales import Scale, scale_of
+from mumon.progress import Progress, chosen_progress
+
+if TYPE_CHECKING:
+    from mumon.evaluation import Task
+
+FORMAT = "mumon-paper"
+DATA = "data"
+Files = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+
+def items() -> dict[str, Item]:
+    """Every experiment by name, in the order of the report."""
+    from mumon.paper import (
+        angle,
+        c4,
+        curves,
+        extrinsic,
+        gradients,
+        intrinsic,
+        negatives,
+        norms,
+        rates,
+        sampler,
+        sizes,
+        times,
+    )
+
+    modules = (intrinsic, extrinsic, times, norms, angle, curves, sampler, negatives, rates, gradients, sizes, c4)
+    return {module.ITEM.name: module.ITEM for module in modules}
+
+
+@dataclass(frozen=True)
+class PaperReport:
+    """Where the report is, and what it says."""
+
+    page: Path
+    sections: dict[str, Section]
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The verdicts, for programs."""
+        return {
+            "page": str(self.page),
+            "seconds": self.seconds,
+            "verdicts": [
+                {"item": name, **vars(verdict)}
+                for name, section in self.sections.items()
+                for verdict in section.verdicts
+            ],
+        }
+
+
+def run_paper(
+    names: Sequence[str] = ("all",),
+    *,
+    scale: str = "small",
+    corpus: Files | None = None,
+    output: str | os.PathLike[str] = "paper-report",
+    cache: str | os.PathLike[str] | None = None,
+    extrinsic: str | os.PathLike[str] | None = None,
+    bench: str | os.PathLike[str] | None = None,
+    c4: Files | None = None,
+    threads: int | None = None,
+    command: str = "mumon.paper.run_paper",
+    progress: bool | Progress | None = None,
+) -> PaperReport:
+    """Repeat the paper's experiments and write a report.
+
+    Parameters
+    ----------
+    names
+        Which experiments (see `items`), or "all".
+    scale
+        "small" (minutes), "medium" (about an hour on two cores) or "full" (the paper's settings).
+    corpus
+        Text with one sentence per line. Without it, "small" makes up a language with questions of its own.
+    output, cache
+        The folders of the report and of what was measured (by default inside the report's); the same call goes on.
+    extrinsic, bench
+        JSON of an earlier `mumon eval --extrinsic`, and results.json of an earlier `mumon bench`, to include.
+    c4
+        A second corpus for large vectors: 768 dimensions and 5 M words at the full scale.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> report = run_paper(["gradcheck"], output=tempfile.mkdtemp(), progress=False)
+    >>> report.sections["gradcheck"].verdicts[0].outcome
+    'holds'
+    """
+    from mumon.paper.report import check_installed, write_report
+    from mumon.threads import available_cores
+
+    started, home, chosen_scale = time.perf_counter(), Path(output), scale_of(scale)
+    wanted, asked = _wanted(names)
+    check_installed()
+    check_folder(home, chosen_scale)
+    given = {name: Path(path) for name, path in (("extrinsic", extrinsic), ("bench", bench)) if path is not None}
+    for path in given.values():
+        if not path.is_file():
+            raise OptionError(f"{path} is not a file; give the JSON that an earlier command wrote")
+    with chosen_progress(progress) as reporter:
+        place = Path(cache) if cache is not None else home / "cache"
+        place.mkdir(parents=True, exist_ok=True)
+        inputs, tasks = _text(chosen_scale, _names(corpus), place, reporter)
+        lab = Lab(
+            chosen_scale, inputs, tasks, place, threads or available_cores(), reporter, given=given, c4=_names(c4)
+        )
+        about = _about(lab, corpus is not None, command)
+        for number, item in enumerate(wanted, 1):
+            reason = _left_out(item.name, lab, asked)
+            if reason is not None:
+                reporter.note(f"{item.name} is left out: {reason}")
+                continue
+            reporter.note(f"{item.name} ({number} of {len(wanted)}): {item.about}")
+            lab.label = item.name
+            _save(home, item, item.measure(lab), about)
+        sections = {
+            name: item.section(record["data"])
+            for name, item in items().items()
+            if (record := _saved(home, name, chosen_scale)) is not None
+        }
+        page = write_report(home, sections, about)
+    return PaperReport(page, sections, time.perf_counter() - started)
+
+
+def rendered(folder: Path) -> tuple[dict[str, Section], dict[str, Any]]:
+    """The sections of a report, made anew from its data, and what it says of itself."""
+    records = {
+        name: read_json(path, "data of a report")
+        for name in items()
+        if (path := folder / DATA / f"{name}.json").exists()
+    }
+    about = next(iter(records.values()))["about"]
+    return {name: items()[name].section(record["data"]) for name, record in records.items()}, about
+
+
+def check_folder(home: Path, scale: Scale) -> None:
+    """Refuse a folder that holds anything but a report of this scale."""
+    if home.exists() and not home.is_dir():
+        raise OptionError(f"{home} is a file and the report was to be a folder; choose another name")
+    entries = [path.name for path in home.iterdir()] if home.exists() else []
+    if entries and not (home / DATA).is_dir() and entries != ["cache"]:
+        raise OptionError(f"{home} has {len(entries)} entries and is no report; choose another name")
+    for path in sorted((home / DATA).glob("*.json")):
+        found = read_json(path, "data of a report").get("scale")
+        if found != scale.name:
+            raise OptionError(
+                f"{home} holds a report of the scale {found} and this is {scale.name}; choose another folder"
+            )
+
+
+def _wanted(names: Sequence[str]) -> tuple[list[Item], set[str]]:
+    """The experiments, in the order of the report, and those that were asked for by name."""
+    known = items()
+    unknown = [name for name in names if name not in known and name != "all"]
+    if unknown:
+        raise OptionError(
+            f"no experiment is called {', '.join(unknown)}; the {len(known)} known ones are {', '.join(known)}, or all"
+        )
+    asked = set(names) - {"all"}
+    chosen = known if "all" in names or not names else asked
+    return [item for name, item in known.items() if name in chosen], asked
+
+
+def _left_out(name: str, lab: Lab, asked: set[str]) -> str | None:
+    """Why an experiment is not made, if so."""
+    if name == "extrinsic" and "extrinsic" not in lab.given and lab.scale.name != "full" and name not in asked:
+        return "its networks train for hours; give the JSON of mumon eval --extrinsic, or ask for it by name"
+    if name == "c4" and not lab.c4:
+        return "it takes a second, larger corpus (--c4)"
+    return None
+
+
+def _text(scale: Scale, corpus: list[str], place: Path, progress: Progress) -> tuple[list[str], list[Task]]:
+    """The corpus and the tasks: those given, or made up."""
+    from mumon.evaluation import load_tasks
+    from mumon.paper.generated import SENTENCES, questions, write_text
+
+    if corpus:
+        return corpus, load_tasks(progress=progress)
+    if scale.name != "small":
+        raise OptionError(f"the scale {scale.name} needs a corpus of millions of sentences; name it with --corpus")
+    path = place / "generated.txt"
+    if not path.exists():
+        progress.note(f"making up {SENTENCES:,} sentences and questions about them …")
+        write_text(path)
+    return [str(path)], questions()
+
+
+def _about(lab: Lab, named: bool, command: str) -> dict[str, Any]:
+    from mumon.bench.machine import describe
+
+    names = ", ".join(Path(name).name for name in lab.inputs) if named else "a made-up language of 16,000 sentences"
+    return {"scale": lab.scale.name, "corpus": names, "mumon": __version__, "machine": describe(), "command": command}
+
+
+def _save(home: Path, item: Item, data: dict[str, Any], about: Mapping[str, Any]) -> None:
+    from mumon.sweep.plan import write_json
+
+    (home / DATA).mkdir(parents=True, exist_ok=True)
+    record = {"format": FORMAT, "item": item.name, "scale": about["scale"], "about": about, "data": data}
+    write_json(home / DATA / f"{item.name}.json", record)
+
+
+def _saved(home: Path, name: str, scale: Scale) -> dict[str, Any] | None:
+    path = home / DATA / f"{name}.json"
+    if not path.exists():
+        return None
+    record = read_json(path, "data of a report")
+    if record.get("format") != FORMAT or record.get("scale") != scale.name:
+        raise FormatError(f"{path} is not data of a {scale.name} report; remove it, or choose another folder")
+    return record
+
+
+def _names(files: Files | None) -> list[str]:
+    if files is None:
+        return []
+    return [os.fspath(name) for name in ([files] if isinstance(files, str | os.PathLike) else files)]

@@ -1,0 +1,67 @@
+"""Every system at its own best rate: a sweep over rates that goes on until the best is not at an edge."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mumon.paper.lab import Lab, Part, Trained
+
+STEP = 2.0  # between neighbouring rates
+MOST = 9  # rates in one sweep, however far its best runs away
+
+
+@dataclass(frozen=True)
+class Swept:
+    """The runs of a sweep by rate, and the rate that is best on the dev halves."""
+
+    runs: dict[float, Trained]
+    rate: float
+
+    @property
+    def best(self) -> Trained:
+        """The run at the best rate."""
+        return self.runs[self.rate]
+
+    @property
+    def inside(self) -> bool:
+        """Whether worse rates are known on both sides of the best."""
+        return min(self.runs) < self.rate < max(self.runs)
+
+
+def sweep_rates(lab: Lab, system: str, part: Part, around: float | None = None, **options: Any) -> Swept:
+    """Train at half, once and twice a rate (the system's own by default), and further in the direction that pays."""
+    centre = lab.default_rate(system, part) if around is None else around
+    return bracket(centre, lambda rate: lab.train(system, part, alpha=rate, **options))
+
+
+def bracket(centre: float, train: Callable[[float], Trained]) -> Swept:
+    """The sweep itself, whoever trains."""
+    powers = [-1, 0, 1]
+    runs: dict[int, Trained] = {}
+    while True:
+        for power in powers:
+            if power not in runs:
+                runs[power] = train(rounded(centre * STEP**power))
+        best = max(runs, key=lambda power: _dev(runs[power]))
+        edge = best - 1 if best == min(runs) else best + 1 if best == max(runs) else None
+        if edge is None or len(runs) >= MOST or math.isinf(_dev(runs[best])):
+            return Swept({rounded(centre * STEP**power): runs[power] for power in sorted(runs)},
+                         rounded(centre * STEP**best))  # fmt: skip
+        powers = [edge]
+
+
+def _dev(run: Trained) -> float:
+    mean = run.mean("dev")
+    return -math.inf if math.isnan(mean) else mean
+
+
+def rounded(rate: float) -> float:
+    """Three digits: a rate that people can type.
+
+    >>> rounded(0.139812)
+    0.14
+    """
+    return float(f"{rate:.3g}")

@@ -1,0 +1,306 @@
+"""Training time against threads, CBOW and skip-gram, per implementation; what skip-gram costs more."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from mumon.bench.comparison import schedule
+from mumon.bench.machine import describe
+from mumon.bench.runner import Run, Runner
+from mumon.bench.systems import DISTRIBUTIONS, Chosen, System, choose
+from mumon.bench.work import Work, prepare_corpus
+from mumon.errors import MumonError
+from mumon.paper.figures import plain_log
+from mumon.paper.lab import Lab, read_json
+from mumon.paper.results import Figure, Item, Section, Table, Verdict
+from mumon.plot_style import COLOURS, MARKS
+
+IDS = ("mumon-cbow", "mumon-sg", "mumon-cbow-exact", "mumon-sg-exact", "gensim-cbow", "gensim-sg", "word2vec-cbow",
+       "word2vec-sg", "fasttext-cbow", "fasttext-sg")  # fmt: skip
+SMALL = ("mumon-cbow", "mumon-sg", "gensim-cbow", "gensim-sg")
+PAPER_RATIO = 3.31  # kōan's skip-gram to its CBOW, in hours
+UNITS = ((7200.0, 3600.0, "hours"), (300.0, 60.0, "minutes"), (0.0, 1.0, "seconds"))
+
+
+def measure(lab: Lab) -> dict[str, Any]:
+    """Every system on 1, 2, 4 … threads, from text to saved vectors, interleaved; each run is kept."""
+    scale, chosen = lab.scale, choose(SMALL if lab.scale.name == "small" else IDS)
+    threads = sorted({2**power for power in range(lab.threads.bit_length()) if 2**power < lab.threads} | {lab.threads})
+    work = Work(scale.dim, scale.window, scale.negative, scale.epochs, scale.min_count)
+    part, folder = lab.part(scale.time_sentences), Path(tempfile.mkdtemp(prefix="time-", dir=lab.cache.folder))
+    try:
+        runs = _runs(lab, chosen, threads, work, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    systems = {
+        system.id: {"name": system.name, "implementation": system.implementation, "objective": system.objective}
+        for system in chosen.systems
+    }
+    about = {"sentences": part.sentences, "tokens": part.tokens, "work": asdict(work), "threads": threads}
+    given = None if lab.given.get("bench") is None else bench_of(lab.given["bench"])
+    return {
+        **about,
+        "machine": describe(),
+        "systems": systems,
+        "left_out": chosen.left_out,
+        "runs": runs,
+        "given": given,
+    }
+
+
+def _runs(lab: Lab, chosen: Chosen, threads: list[int], work: Work, folder: Path) -> list[dict[str, Any]]:
+    part, runner = lab.part(lab.scale.time_sentences), None
+    runs, failed = [], set()
+    for repeat, count, system in schedule(chosen.systems, threads, lab.scale.time_repeats):
+        inputs: dict[str, Any] = {"system": system.id, "version": system.version, "threads": count, "repeat": repeat}
+        inputs |= {"work": asdict(work), "corpus": part.digest, "machine": describe()["cpu"]}
+        found = lab.cache.find("time", inputs)
+        if found is None and (system.id, count) not in failed:
+            if runner is None:
+                runner = _ready(lab, chosen.systems, threads, work, folder)
+            lab.progress.start(f"{lab.label}: {system.name}, {count} thread{'s' * (count > 1)}", 0, "")
+            run: Run = runner.run(system, count, repeat)[0]
+            lab.progress.close()
+            found = {name: getattr(run, name) for name in ("seconds", "training_seconds", "peak_bytes", "failed")}
+            if run.failed is None:
+                lab.cache.put("time", inputs, found)
+                lab.progress.finish(f"{lab.label}: {system.name}, {count} threads, run {repeat}: {run.seconds:.1f} s")
+        if found is not None and found["failed"]:
+            failed.add((system.id, count))
+            lab.progress.note(f"{lab.label}: {system.name} failed: {found['failed']}")
+        elif found is not None:
+            runs.append({"system": system.id, "threads": count, "repeat": repeat, **found})
+    return runs
+
+
+def _ready(lab: Lab, systems: list[System], threads: list[int], work: Work, folder: Path) -> Runner:
+    """A runner whose kernels are compiled and whose programs are loaded."""
+    text = prepare_corpus([str(lab.part(lab.scale.time_sentences).path)], folder, work)
+    runner = Runner(folder, text, work)
+    for system in systems:
+        lab.progress.start(f"{lab.label}: warming up {system.name}", 0, "")
+        runner.warm_up(system, max(threads))
+        lab.progress.close()
+    return runner
+
+
+def bench_of(path: Path) -> dict[str, Any]:
+    """The summary of an earlier `mumon bench`, for its larger corpus."""
+    record = read_json(path, "the results of mumon bench")
+    if record.get("format") != "mumon-bench" or not record.get("complete"):
+        raise MumonError(f"{path} is no complete results.json of mumon bench; give that file")
+    work, summary = record["work"], record["summary"]
+    names = (
+        "system",
+        "name",
+        "threads",
+        "repeats",
+        "seconds",
+        "fastest",
+        "slowest",
+        "peak_bytes",
+        "scores",
+        "interval",
+    )
+    return {
+        "sentences": record["corpus"]["sentences"],
+        "tokens": record["corpus"]["tokens"],
+        "work": work,
+        "machine": record["machine"],
+        "rows": [{name: row[name] for name in names} for row in summary],
+        "rounds": {
+            system: [run["seconds"] for run in record["runs"] if run["system"] == system and not run["failed"]]
+            for system in dict.fromkeys(row["system"] for row in summary)
+        },
+    }
+
+
+def section(data: dict[str, Any]) -> Section:
+    """Times, and what skip-gram costs more."""
+    ratios = cost_ratios(data)
+    most = max(data["threads"])
+    ours = ratios.get("mumon")
+    faster = _faster(data)
+    verdicts = [
+        Verdict(
+            "Skip-gram takes several times as long as CBOW.",
+            f"{PAPER_RATIO} times, in kōan",
+            "; ".join(f"{name} {low:.2f} to {high:.2f}" for name, (low, high) in ratios.items())
+            + f" times (over repeats, {most} thread{'s' * (most > 1)}; wall time)"
+            + _training_only(data),
+            "holds" if ratios and all(low > 1 for low, _ in ratios.values()) else "does not hold",
+        ),
+        Verdict(
+            "Shared noise words make skip-gram's extra cost smaller than in the paper.",
+            f"{PAPER_RATIO}; not asked",
+            f"{ours[0]:.2f} to {ours[1]:.2f} in mumon's default" if ours else "not measured",
+            "beyond the paper",
+        ),
+    ]
+    if faster:
+        verdicts.append(
+            Verdict("mumon is faster than the others at the same work.", "not asked", faster, "beyond the paper")
+        )
+    work = data["work"]
+    tables = [_table(data), _ratio_table(ratios)]
+    if data["given"]:
+        tables.append(_given_table(data["given"]))
+    return Section(
+        "Training time",
+        f"Wall time from text to saved vectors, each run a process of its own: {data['sentences']:,} sentences "
+        f"({data['tokens'] / 1e6:.3g} M words), {work['dim']} dimensions, {work['epochs']} epochs, window "
+        f"{work['window']}, "
+        f"{work['negative']} noise words, every system at its own default rate. Runs are interleaved; medians, with "
+        "the fastest "
+        "and the slowest. Starting Python and loading the compiled kernels is part of the time and weighs on short "
+        "runs." + (_given_told(data["given"]) if data["given"] else ""),
+        verdicts,
+        tables,
+        [Figure("times", "Training time against threads.", lambda figure: _draw(figure, data), (9.4, 4.6))],
+        [f"{name} was left out: {missing} is not installed." for name, missing in data["left_out"].items()],
+    )
+
+
+def cost_ratios(data: dict[str, Any]) -> dict[str, tuple[float, float]]:
+    """Skip-gram's time over CBOW's on most threads: the least and the most over repeats, per implementation."""
+    most = max(data["threads"])
+    seconds: dict[str, dict[int, float]] = {}
+    for run in data["runs"]:
+        if run["threads"] == most:
+            seconds.setdefault(run["system"], {})[run["repeat"]] = run["seconds"]
+    ratios = {}
+    for id_, system in data["systems"].items():
+        partner = id_.replace("sg", "cbow")
+        if system["objective"] == "sg" and id_ in seconds and partner in seconds:
+            each = [seconds[id_][r] / seconds[partner][r] for r in seconds[id_] if r in seconds[partner]]
+            name = system["implementation"] + (", exact" if id_.endswith("exact") else "")
+            if each:
+                ratios[name] = (min(each), max(each))
+    return ratios
+
+
+def _training_only(data: dict[str, Any]) -> str:
+    """mumon's ratio without what both have in common: starting Python and reading the text."""
+    alone = {
+        id_: _median(data, id_, max(data["threads"]), "training_seconds")
+        for id_ in ("mumon-cbow", "mumon-sg", "mumon-cbow-exact", "mumon-sg-exact")
+    }
+    told = [
+        f"{name} {sg / cbow:.2f}"
+        for name, sg, cbow in (
+            ("mumon", alone["mumon-sg"], alone["mumon-cbow"]),
+            ("exact", alone["mumon-sg-exact"], alone["mumon-cbow-exact"]),
+        )
+        if sg and cbow
+    ]
+    return f"; by training alone, without start and reading: {', '.join(told)}" if told else ""
+
+
+def _median(data: dict[str, Any], id_: str, threads: int, name: str = "seconds") -> float | None:
+    times = [run[name] for run in data["runs"] if (run["system"], run["threads"]) == (id_, threads) and run[name]]
+    return median(times) if times else None
+
+
+PEERS = {
+    "gensim CBOW": ("gensim-cbow", "mumon-cbow"),
+    "fastText CBOW": ("fasttext-cbow", "mumon-cbow"),
+    "word2vec.c CBOW": ("word2vec-cbow", "mumon-cbow"),
+    "gensim skip-gram": ("gensim-sg", "mumon-sg"),
+}
+
+
+def _faster(data: dict[str, Any]) -> str:
+    """How many times as fast as the peers, here and in the larger comparison."""
+    here = {id_: _median(data, id_, max(data["threads"])) or 0.0 for id_ in data["systems"]}
+    larger = {row["system"]: float(row["seconds"]) for row in (data["given"] or {}).get("rows", ())}
+    told = []
+    for seconds, where in ((here, "here"), (larger, "in the larger comparison")):
+        known = {name: pair for name, pair in PEERS.items() if all(seconds.get(system) for system in pair)}
+        if known:
+            ratios = (f"{name} {seconds[peer] / seconds[ours]:.1f}" for name, (peer, ours) in known.items())
+            told.append(f"{where}, times as fast as {', '.join(ratios)}")
+    return "; ".join(told)
+
+
+def _unit(longest: float) -> tuple[float, str]:
+    return next((divisor, name) for least, divisor, name in UNITS if longest >= least)
+
+
+def _table(data: dict[str, Any]) -> Table:
+    rows = []
+    for id_, system in data["systems"].items():
+        row: list[Any] = [system["name"]]
+        for threads in data["threads"]:
+            times = [run["seconds"] for run in data["runs"] if (run["system"], run["threads"]) == (id_, threads)]
+            row.append(f"{median(times):.1f} [{min(times):.1f}–{max(times):.1f}]" if times else "failed")
+        alone = _median(data, id_, max(data["threads"]), "training_seconds")
+        rows.append([*row, "" if alone is None else f"{alone:.1f}"])
+    columns = ["", *(f"{threads} thread{'s' * (threads > 1)}, s" for threads in data["threads"]), "training alone, s"]
+    return Table("times", "Seconds by threads", columns, rows)
+
+
+def _ratio_table(ratios: dict[str, tuple[float, float]]) -> Table:
+    rows: list[list[Any]] = [[name, round(low, 2), round(high, 2)] for name, (low, high) in ratios.items()]
+    return Table(
+        "times-ratio",
+        "Skip-gram's time over CBOW's",
+        ["", "least", "most"],
+        [*rows, ["kōan (paper)", PAPER_RATIO, PAPER_RATIO]],
+    )
+
+
+def _given_told(given: dict[str, Any]) -> str:
+    return (
+        f" The last table is an earlier `mumon bench` on {given['sentences']:,} sentences, {given['work']['dim']} "
+        "dimensions, "
+        f"with quality (all items) beside the time."
+    )
+
+
+def _given_table(given: dict[str, Any]) -> Table:
+    tasks = [task for task in given["rows"][0]["scores"] if task != "mean"]
+    rows = [
+        [
+            row["name"],
+            *(round(row["scores"][task], 1) for task in tasks),
+            f"{row['scores']['mean']:.1f} [{row['interval'][0]:.1f} … {row['interval'][1]:.1f}]",
+            f"{row['seconds']:.0f} [{row['fastest']:.0f}–{row['slowest']:.0f}]",
+            f"{row['peak_bytes'] / 1e6:.0f}",
+        ]
+        for row in given["rows"]
+    ]
+    return Table("times-bench", "Quality and time on the larger corpus", ["", *tasks, "mean", "seconds", "MB"], rows)
+
+
+def _draw(figure: Any, data: dict[str, Any]) -> None:
+    panels = figure.subplots(1, 2, sharey=True)
+    colours = {name: COLOURS[place] for place, name in enumerate(["mumon", *DISTRIBUTIONS])}
+    divisor, unit = _unit(max(run["seconds"] for run in data["runs"]))
+    for axes, objective, title in zip(panels, ("cbow", "sg"), ("CBOW", "Skip-gram"), strict=True):
+        for id_, system in data["systems"].items():
+            if system["objective"] == objective:
+                name = system["implementation"]
+                known = [threads for threads in data["threads"] if _median(data, id_, threads)]
+                axes.plot(
+                    known,
+                    [(_median(data, id_, threads) or 0) / divisor for threads in known],
+                    marker=MARKS[list(colours).index(name)],
+                    color=colours[name],
+                    linestyle="--" if id_.endswith("exact") else "-",
+                    label=system["name"],
+                )
+        axes.set(xscale="log", yscale="log", xlabel="threads", title=title)
+        plain_log(axes.xaxis, data["threads"])
+        axes.legend(fontsize=8)
+    ticks = [base * 10.0**power for power in range(-2, 5) for base in (1, 2, 5)]
+    low, high = panels[0].get_ylim()
+    plain_log(panels[0].yaxis, [tick for tick in ticks if low <= tick <= high])
+    panels[0].set_ylabel(f"training time, {unit}")
+
+
+ITEM = Item("times", "training time against threads, per implementation", measure, section)
