@@ -15,14 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from mumon.kernels import reference
+from mumon.matrices import PADDING
 from mumon.sampling import alias_table
 from mumon.settings import SHARING, Settings, whole_number
 
 Array = npt.NDArray[np.float64]
-WORDS, SENTENCES = 20, 3
+WORDS, SENTENCES = 12, 2
 STEP, TINY = 1e-5, 1e-9  # of a finite difference, and of a kernel's step, whose second order then vanishes
 TOLERANCE = 1e-5  # relative to the largest derivative
-MOST_DIMENSIONS, MOST_CONTEXTS, MOST_NEGATIVES = 64, 40, 64  # the derivatives are many, and each takes the whole loss
+MOST_DIMENSIONS, MOST_CONTEXTS, MOST_NEGATIVES = 16, 20, 32  # the derivatives are many, and each takes the whole loss
 
 
 @dataclass(frozen=True)
@@ -162,12 +163,15 @@ def _step(problem: Problem, sg: bool, mean: bool, update: str, exact: bool) -> t
         exact=exact,
         negative=problem.negative,
     )
-    source, target = problem.source.copy(), problem.target.copy()
-    rates = np.ones(len(source))
+    rows, dim = problem.source.shape
+    source, target = (
+        np.zeros((rows, -(-dim // PADDING) * PADDING)) for _ in range(2)
+    )  # kernels read whole cache lines
+    source[:, :dim], target[:, :dim] = problem.source, problem.target
     _, kernel = training_kernel(settings)
     columns = (problem.ids, problem.left, problem.right)
-    kernel(source, target, *columns, problem.alias, rates, TINY, problem.seed)
-    return (problem.source - source) / TINY, (problem.target - target) / TINY
+    kernel(source, target, *columns, problem.alias, np.ones(rows), TINY, problem.seed)
+    return (problem.source - source[:, :dim]) / TINY, (problem.target - target[:, :dim]) / TINY
 
 
 def _compared(objective: str, update: str, kernel: str, step: tuple[Array, Array], expected: list[Array]) -> Check:

@@ -53,7 +53,7 @@ def _show(contexts: int, negative: int, dim: int, seed: int) -> list[Check]:
     from mumon.kernels.jit import is_compiled
 
     console = Console()
-    table = Table(box=None, header_style="bold", padding=(0, 2))
+    table = Table(box=None, header_style="bold", padding=(0, 1))
     for name in ("objective", "update", "kernel"):
         table.add_column(name)
     for name in ("source off by", "target off by"):

@@ -26,11 +26,8 @@ def sigmoid(x: Array | float) -> Array | float:
 
 def pair_loss(h: Array, target: Array, word: int, noise: Sequence[int], weights: Sequence[float]) -> float:
     """The loss of predicting `word` from h."""
-    loss = -np.log(sigmoid(target[word] @ h))
-    for n, weight in zip(noise, weights, strict=True):
-        if n != word:
-            loss -= weight * np.log(sigmoid(-target[n] @ h))
-    return float(loss)
+    words, weight = np.asarray(noise, np.int64), np.where(np.asarray(noise) == word, 0.0, weights)
+    return float(-np.log(sigmoid(target[word] @ h)) - weight @ np.log(sigmoid(-target[words] @ h)))
 
 
 def pair_gradient(

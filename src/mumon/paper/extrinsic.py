@@ -44,7 +44,8 @@ MARGIN = 1.0
 def measure(lab: Lab) -> dict[str, Any]:
     """What was given, or networks over vectors of the corpus trained here: hours, so only if asked for by name."""
     if lab.given.get("extrinsic") is not None:
-        return given(lab.given["extrinsic"])
+        given: dict[str, Any] = lab.given["extrinsic"]
+        return given
     from mumon.evaluation.extrinsic import evaluate_extrinsic
 
     part = lab.part(None)
@@ -68,7 +69,7 @@ def measure(lab: Lab) -> dict[str, Any]:
     return _kept({**report.to_json(), "comparisons": gaps})
 
 
-def given(path: Path) -> dict[str, Any]:
+def extrinsic_of(path: Path) -> dict[str, Any]:
     """The results of an earlier extrinsic evaluation."""
     record = read_json(path, "the results of an extrinsic evaluation")
     try:

@@ -13,7 +13,7 @@ import numpy as np
 
 from mumon.evaluation.tasks import Task
 
-SENTENCES = 16_000
+SENTENCES = 8_000
 TOPICS, STEMS_PER_TOPIC = 10, 8
 ENDINGS = ("", "s", "ed", "ing")
 FILLERS = 300
@@ -43,7 +43,7 @@ def write_text(path: Path, sentences: int = SENTENCES, seed: int = 1) -> Path:
     lines = []
     for _ in range(sentences):
         topic, words = int(random.integers(TOPICS)), []
-        for _ in range(int(random.integers(3, 6))):
+        for _ in range(int(random.integers(7, 12))):
             stem = names[topic * STEMS_PER_TOPIC + int(random.integers(STEMS_PER_TOPIC))]
             ending = int(random.integers(len(ENDINGS)))
             # A companion of the ending, the word, a companion of the topic, and words that mean nothing.

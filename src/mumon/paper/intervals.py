@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mumon.evaluation.bootstrap import Array, interval, over_seeds, stream
+from mumon.evaluation.tasks import MEAN, Fold
 from mumon.paper.lab import Lab, Trained
 
 
@@ -47,35 +48,35 @@ def estimate_of(record: dict[str, Any]) -> Estimate:
     return Estimate(record["value"], record["low"], record["high"])
 
 
-def score(lab: Lab, runs: Sequence[Trained], tasks: Sequence[str] | None = None, fold: str = "test") -> Estimate:
-    """The mean of tasks (by default of all) over seeds."""
-    return _estimate(lab, runs, None, tasks, fold)
+def score(lab: Lab, runs: Sequence[Trained], fold: Fold = "test") -> Estimate:
+    """The mean of the tasks over seeds."""
+    return _estimates(lab, runs, None, fold)[MEAN]
 
 
-def difference(
-    lab: Lab, a: Sequence[Trained], b: Sequence[Trained], tasks: Sequence[str] | None = None, fold: str = "test"
-) -> Estimate:
-    """How far b is above a, on the same resamples of the items that both have the words of."""
-    return _estimate(lab, b, a, tasks, fold)
+def difference(lab: Lab, a: Sequence[Trained], b: Sequence[Trained]) -> Estimate:
+    """How far b is above a on the mean of the tasks."""
+    return differences(lab, a, b)[MEAN]
 
 
-def _estimate(
-    lab: Lab, runs: Sequence[Trained], others: Sequence[Trained] | None, tasks: Sequence[str] | None, fold: str
-) -> Estimate:
-    values, samples = [], []
+def differences(lab: Lab, a: Sequence[Trained], b: Sequence[Trained]) -> dict[str, Estimate]:
+    """How far b is above a on each task's test half and on their mean, on the same resamples of the same items."""
+    return _estimates(lab, b, a, "test")
+
+
+def _estimates(lab: Lab, runs: Sequence[Trained], others: Sequence[Trained] | None, fold: Fold) -> dict[str, Estimate]:
+    values, samples = {}, {}
     for task in lab.tasks:
-        if tasks is not None and task.name not in tasks:
-            continue
-        asked = task.fold(fold)  # type: ignore[arg-type]
-        for run in (*runs, *(others or ())):
+        asked = task.fold(fold)
+        for run in (*runs, *(others or ())):  # only what all have the words of
             asked = asked & run.outcomes[task.name].found
         value, sample = _sampled(runs, task.name, asked, lab.scale.resamples)
         if others is not None:
             less, less_sample = _sampled(others, task.name, asked, lab.scale.resamples)
             value, sample = value - less, sample - less_sample
-        values.append(value)
-        samples.append(sample)
-    return Estimate(float(np.mean(values)), *interval(np.mean(samples, axis=0)))
+        values[task.name], samples[task.name] = value, sample
+    values[MEAN] = float(np.mean(list(values.values())))
+    samples[MEAN] = np.mean(list(samples.values()), axis=0)
+    return {name: Estimate(value, *interval(samples[name])) for name, value in values.items()}
 
 
 def _sampled(runs: Sequence[Trained], task: str, asked: Any, resamples: int) -> tuple[float, Array]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mumon.paper.figures import bars
-from mumon.paper.intervals import Estimate, difference, estimate_of, score
+from mumon.paper.intervals import Estimate, differences, estimate_of, score
 from mumon.paper.lab import HALVES, Lab, Trained
 from mumon.paper.results import Figure, Item, Section, Table, Verdict, at_least
 from mumon.paper.sweeps import Swept, sweep_rates
@@ -68,8 +68,8 @@ def _row(lab: Lab, system: str, swept: Swept, runs: list[Trained]) -> dict[str, 
 
 
 def _gap(lab: Lab, a: str, b: str, found: dict[str, list[Trained]]) -> dict[str, Any]:
-    by_task = {task: difference(lab, found[a], found[b], [task]).to_json() for task in lab.task_names}
-    return {"a": a, "b": b, "mean": difference(lab, found[a], found[b]).to_json(), "tasks": by_task}
+    gaps = {name: gap.to_json() for name, gap in differences(lab, found[a], found[b]).items()}
+    return {"a": a, "b": b, "mean": gaps.pop("mean"), "tasks": gaps}
 
 
 def _or_none(value: float) -> float | None:

@@ -98,7 +98,7 @@ class Lab:
         cache: Path,
         threads: int,
         progress: Progress,
-        given: Mapping[str, Path] | None = None,
+        given: Mapping[str, Any] | None = None,
         c4: Sequence[str] = (),
     ) -> None:
         self.scale, self.inputs, self.tasks, self.threads = scale, list(inputs), list(tasks), threads
@@ -289,6 +289,8 @@ def gensim_vectors(text: Path, options: Mapping[str, Any], threads: int, seed: i
 
 def read_json(path: Path, what: str) -> dict[str, Any]:
     """A JSON object that someone else wrote."""
+    if not path.is_file():
+        raise OptionError(f"{path} is not a file; {what} should be there")
     try:
         record = parse(path.read_bytes())
     except ValueError as error:

@@ -111,10 +111,7 @@ def run_paper(
     wanted, asked = _wanted(names)
     check_installed()
     check_folder(home, chosen_scale)
-    given = {name: Path(path) for name, path in (("extrinsic", extrinsic), ("bench", bench)) if path is not None}
-    for path in given.values():
-        if not path.is_file():
-            raise OptionError(f"{path} is not a file; give the JSON that an earlier command wrote")
+    given = _given(extrinsic, bench)
     with chosen_progress(progress) as reporter:
         place = Path(cache) if cache is not None else home / "cache"
         place.mkdir(parents=True, exist_ok=True)
@@ -188,6 +185,15 @@ def _left_out(name: str, lab: Lab, asked: set[str]) -> str | None:
     return None
 
 
+def _given(extrinsic: str | os.PathLike[str] | None, bench: str | os.PathLike[str] | None) -> dict[str, Any]:
+    """Results of earlier commands, looked at before anything is measured."""
+    from mumon.paper.extrinsic import extrinsic_of
+    from mumon.paper.times import bench_of
+
+    readers = {"extrinsic": (extrinsic, extrinsic_of), "bench": (bench, bench_of)}
+    return {name: read(Path(path)) for name, (path, read) in readers.items() if path is not None}
+
+
 def _text(scale: Scale, corpus: list[str], place: Path, progress: Progress) -> tuple[list[str], list[Task]]:
     """The corpus and the tasks: those given, or made up."""
     from mumon.evaluation import load_tasks
@@ -207,7 +213,7 @@ def _text(scale: Scale, corpus: list[str], place: Path, progress: Progress) -> t
 def _about(lab: Lab, named: bool, command: str) -> dict[str, Any]:
     from mumon.bench.machine import describe
 
-    names = ", ".join(Path(name).name for name in lab.inputs) if named else "a made-up language of 16,000 sentences"
+    names = ", ".join(Path(name).name for name in lab.inputs) if named else "a made-up language"
     return {"scale": lab.scale.name, "corpus": names, "mumon": __version__, "machine": describe(), "command": command}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mumon.paper.figures import SHADES, bars, curve, plain_log
-from mumon.paper.intervals import difference, estimate_of, score
+from mumon.paper.intervals import difference, differences, estimate_of, score
 from mumon.paper.lab import Lab
 from mumon.paper.results import Figure, Item, Section, Table, Verdict, at_least
 from mumon.paper.sweeps import sweep_rates
@@ -21,18 +21,18 @@ def measure(lab: Lab) -> dict[str, Any]:
         if rows and part.tokens <= rows[-1]["tokens"]:
             break  # the corpus has no more
         swept = {system: sweep_rates(lab, system, part) for system in SYSTEMS}
-        best = {system: [found.best] for system, found in swept.items()}
+        best = {system: [chosen.best] for system, chosen in swept.items()}
+        gaps = {
+            name: gap.to_json() for name, gap in differences(lab, best["CBOW faulty"], best["CBOW correct"]).items()
+        }
         rows.append(
             {
                 "sentences": part.sentences,
                 "tokens": part.tokens,
                 "scores": {s: {"rate": swept[s].rate, **score(lab, best[s]).to_json()} for s in SYSTEMS},
-                "less_faulty": difference(lab, best["CBOW faulty"], best["CBOW correct"]).to_json(),
+                "less_faulty": gaps.pop("mean"),
                 "less_sg": difference(lab, best["SG"], best["CBOW correct"]).to_json(),
-                "by_task": {
-                    task: difference(lab, best["CBOW faulty"], best["CBOW correct"], [task]).to_json()
-                    for task in lab.task_names
-                },
+                "by_task": gaps,
             }
         )
     return {"tasks": lab.task_names, "rows": rows}

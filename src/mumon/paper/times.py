@@ -42,14 +42,13 @@ def measure(lab: Lab) -> dict[str, Any]:
         for system in chosen.systems
     }
     about = {"sentences": part.sentences, "tokens": part.tokens, "work": asdict(work), "threads": threads}
-    given = None if lab.given.get("bench") is None else bench_of(lab.given["bench"])
     return {
         **about,
         "machine": describe(),
         "systems": systems,
         "left_out": chosen.left_out,
         "runs": runs,
-        "given": given,
+        "given": lab.given.get("bench"),
     }
 
 
@@ -297,7 +296,7 @@ def _draw(figure: Any, data: dict[str, Any]) -> None:
         axes.set(xscale="log", yscale="log", xlabel="threads", title=title)
         plain_log(axes.xaxis, data["threads"])
         axes.legend(fontsize=8)
-    ticks = [base * 10.0**power for power in range(-2, 5) for base in (1, 2, 5)]
+    ticks = [base * 10.0**power for power in range(-2, 5) for base in (1, 1.5, 2, 3, 5, 7)]
     low, high = panels[0].get_ylim()
     plain_log(panels[0].yaxis, [tick for tick in ticks if low <= tick <= high])
     panels[0].set_ylabel(f"training time, {unit}")

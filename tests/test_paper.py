@@ -1,0 +1,424 @@
+"""`mumon paper`: the small report from end to end, and the parts it is made of."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mumon import Word2Vec, cli
+from mumon.errors import MumonError, OptionError
+from mumon.evaluation.bootstrap import Outcome
+from mumon.kernels import reference
+from mumon.paper import angle, curves, estimate, generated, intervals, items, norms, run_paper
+from mumon.paper.cache import Cache
+from mumon.paper.lab import Lab, Trained
+from mumon.paper.results import Section, Verdict
+from mumon.paper.run import rendered
+from mumon.paper.scales import SCALES, scale_of
+from mumon.paper.sweeps import MOST, bracket
+from mumon.progress import Progress
+
+ROOT = Path(__file__).parent.parent
+COMMITTED = ROOT / "docs" / "paper-report"
+EXTRINSIC = ROOT / "benchmarks" / "results" / "extrinsic.json"
+BENCH = ROOT / "benchmarks" / "results" / "wikipedia-700k" / "results.json"
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """The whole small report, once for all tests."""
+    home = tmp_path_factory.mktemp("paper") / "report"
+    return run_paper(["all"], output=home, extrinsic=EXTRINSIC, bench=BENCH, progress=False)
+
+
+def test_the_small_report_has_every_item_of_the_paper(small):
+    assert list(small.sections) == [name for name in items() if name != "c4"]
+    for section in small.sections.values():
+        assert section.verdicts and section.tables and section.asks
+        for verdict in section.verdicts:
+            assert verdict.claim and verdict.paper and verdict.ours
+            assert verdict.outcome in ("holds", "does not hold", "undecided", "beyond the paper")
+    assert small.seconds < 180
+
+
+def test_every_table_is_csv_and_every_figure_svg_and_png(small):
+    home = small.page.parent
+    for name, section in small.sections.items():
+        assert json.loads((home / "data" / f"{name}.json").read_text())["scale"] == "small"
+        for table in section.tables:
+            with (home / "tables" / f"{table.name}.csv").open(newline="") as file:
+                rows = list(csv.reader(file))
+            assert len(rows) == 1 + len(table.rows) and rows[0] == list(table.columns)
+        for figure in section.figures:
+            assert (home / "figures" / f"{figure.name}.png").read_bytes().startswith(b"\x89PNG")
+            assert "<svg" in (home / "figures" / f"{figure.name}.svg").read_text()
+
+
+def test_the_page_says_every_claim_and_asks_nothing_of_a_network(small):
+    page = small.page.read_text()
+    from markupsafe import escape
+
+    for section in small.sections.values():
+        for verdict in section.verdicts:
+            assert str(escape(verdict.claim)) in page and str(escape(verdict.ours)) in page
+    assert not re.findall(r'(?:src|href)="(?:https?:)?//', page)
+    for link in re.findall(r'href="(?!#|data:)([^"]+)"', page):
+        assert (small.page.parent / link).exists(), link
+
+
+def test_what_was_measured_is_not_measured_again(small, monkeypatch):
+    def never(*_, **__):
+        raise AssertionError("trained again")
+
+    monkeypatch.setattr(Lab, "_trained", never)
+    monkeypatch.setattr(angle, "_measured", never)
+    monkeypatch.setattr(curves, "_losses", never)
+    again = run_paper(["table1", "norms", "angle", "curves", "sizes"], output=small.page.parent, progress=False)
+    assert list(again.sections) == list(small.sections)  # the others are as they were
+    assert again.sections["table1"].verdicts == small.sections["table1"].verdicts
+
+
+def test_a_stopped_report_goes_on_where_it_was(tmp_path, monkeypatch):
+    trained = []
+    honest = Lab._trained
+
+    def counted(lab, system, part, seed, options):
+        if len(trained) == 3:
+            raise KeyboardInterrupt
+        trained.append(options["window"])
+        return honest(lab, system, part, seed, options)
+
+    monkeypatch.setattr(Lab, "_trained", counted)
+    with pytest.raises(KeyboardInterrupt):
+        run_paper(["norms"], output=tmp_path / "report", progress=False)
+    trained.append(None)  # no more interruptions
+    run_paper(["norms"], output=tmp_path / "report", progress=False)
+    assert trained == [2, 5, 10, None, 20, 40, 2, 5, 10, 20, 40]
+
+
+def test_the_sections_follow_from_the_data_alone(small):
+    sections, about = rendered(small.page.parent)
+    assert {name: section.verdicts for name, section in sections.items()} == {
+        name: section.verdicts for name, section in small.sections.items()
+    }
+    assert about["scale"] == "small"
+
+
+def test_a_corpus_of_ones_own_and_a_second_one_are_used(tmp_path, planted, monkeypatch):
+    from conftest import write_mirror
+
+    (tmp_path / "data").mkdir()
+    write_mirror(tmp_path / "data")
+    monkeypatch.setenv("MUMON_DATA", str(tmp_path / "data"))
+    text = tmp_path / "own.txt"
+    text.write_text("\n".join(" ".join(sentence) for sentence in planted))
+    report = run_paper(["c4", "norms"], corpus=text, c4=text, output=tmp_path / "report", progress=False)
+    assert list(report.sections) == ["norms", "c4"]
+    data = json.loads((tmp_path / "report/data/c4.json").read_text())["data"]
+    assert data["tasks"] == ["ws353", "men", "rw", "syn", "mixed"]
+    assert data["options"]["vector_size"] == scale_of("small").c4_dim
+
+
+# --- what a user may get wrong
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ({"names": ["table9"]}, "no experiment is called table9; the 12 known ones are table1"),
+        ({"scale": "huge"}, "the scale is 'huge'; it must be one of the 3"),
+        ({"scale": "medium"}, "the scale medium needs a corpus of millions of sentences"),
+        ({"extrinsic": "nowhere.json"}, "nowhere.json is not a file; the results of"),
+    ],
+)
+def test_mistakes_are_one_sentence(tmp_path, arguments, message):
+    with pytest.raises(OptionError, match=re.escape(message)):
+        run_paper(**{"names": ["gradcheck"], "output": tmp_path / "report", "progress": False, **arguments})
+
+
+def test_a_folder_with_anything_else_is_left_alone(tmp_path):
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(OptionError, match="has 1 entries and is no report"):
+        run_paper(["gradcheck"], output=tmp_path, progress=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_report_of_another_scale_is_left_alone(tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/norms.json").write_text('{"scale": "full"}')
+    with pytest.raises(OptionError, match="holds a report of the scale full and this is small"):
+        run_paper(["gradcheck"], output=tmp_path, progress=False)
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", "{}", '{"settings": 1, "models": 2}'])
+@pytest.mark.parametrize("option", ["extrinsic", "bench"])
+def test_results_that_are_none_are_refused(tmp_path, option, text):
+    (tmp_path / "given.json").write_text(text)
+    with pytest.raises(MumonError, match=r"given.json is (not|no) ") as caught:
+        run_paper(["gradcheck"], output=tmp_path / "report", progress=False, **{option: tmp_path / "given.json"})
+    assert "\n" not in str(caught.value)
+
+
+def run(capfd, monkeypatch, *arguments):
+    monkeypatch.setattr(sys, "argv", ["mumon", "paper", *arguments])
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    return caught.value.code or 0, *capfd.readouterr()
+
+
+def test_the_command_tells_every_verdict_and_where_the_report_is(tmp_path, capfd, monkeypatch):
+    code, out, err = run(capfd, monkeypatch, "gradcheck", "-o", str(tmp_path / "report"))
+    assert code == 0, err
+    assert "holds  A finite-difference check" in out
+    assert "index.html" in out
+    code, out, _ = run(capfd, monkeypatch, "gradcheck", "-o", str(tmp_path / "report"), "--json", "-q")
+    assert [verdict["outcome"] for verdict in json.loads(out)["verdicts"]] == ["holds"]
+    code, _, err = run(capfd, monkeypatch, "gradchek")
+    assert (code, err.count("\n")) == (1, 1)
+
+
+def test_no_place_of_this_machine_is_in_the_report(tmp_path, capfd, monkeypatch):
+    run(capfd, monkeypatch, "gradcheck", "-o", str(tmp_path / "report"), "-q")
+    for path in (tmp_path / "report").rglob("*.*"):
+        assert str(tmp_path) not in path.read_text(errors="replace"), path
+
+
+def test_the_full_scale_is_estimated_before_anything_is_trained(tmp_path, capfd, monkeypatch):
+    code, _, err = run(capfd, monkeypatch, "--scale", "full", "--estimate", "-q")
+    assert code == 0
+    assert "English Wikipedia" in err and "C4" in err
+    assert re.search(r"together about [\d.]+ days of training and [\d.]+ GB of memory", err)
+
+
+# --- the parts
+
+
+def test_a_sweep_goes_on_until_the_best_rate_is_not_at_an_edge():
+    def train(rate):
+        return Trained({"scores": {"task": {"dev": -abs(np.log2(rate / 1.6)), "test": 0.0}}}, {})
+
+    swept = bracket(0.1, train)
+    assert swept.rate == 1.6 and swept.inside
+    assert sorted(swept.runs) == [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2]
+
+
+def test_a_sweep_ends_even_if_the_best_rate_runs_away_or_nothing_can_be_trained():
+    endless = bracket(1.0, lambda rate: Trained({"scores": {"task": {"dev": rate, "test": 0.0}}}, {}))
+    assert len(endless.runs) == MOST and not endless.inside
+    hopeless = bracket(1.0, lambda rate: Trained({"scores": {}}, {}))
+    assert len(hopeless.runs) == 3
+
+
+def test_a_record_is_found_by_its_inputs_and_a_damaged_one_is_measured_again(tmp_path):
+    cache = Cache(tmp_path)
+    cache.put("run", {"seed": 1}, {"score": 3}, {"values": np.arange(3)})
+    assert cache.find("run", {"seed": 1}) == {"score": 3}
+    assert cache.arrays("run", {"seed": 1})["values"].tolist() == [0, 1, 2]
+    assert cache.find("run", {"seed": 2}) is None
+    assert cache.record("run", {"seed": 1}, dict) == {"score": 3}
+    next(tmp_path.glob("*.json")).write_text('{"result": ')
+    next(tmp_path.glob("*.npz")).write_bytes(b"PK")
+    assert cache.arrays("run", {"seed": 1}) is None
+    assert cache.record("run", {"seed": 1}, lambda: {"score": 4}) == {"score": 4}
+
+
+def fake_lab(tmp_path):
+    return Lab(scale_of("small"), [], generated.questions(), tmp_path, 1, Progress())
+
+
+def answers(lab, chance, seed):
+    random = np.random.default_rng(seed)
+    outcomes = {}
+    for task in lab.tasks:
+        right = random.random(len(task)) < chance
+        values = right.astype(float) if task.gold is None else np.where(right, task.gold, random.random(len(task)))
+        outcomes[task.name] = Outcome(values, np.ones(len(task), bool), task.gold)
+    return Trained({}, outcomes)
+
+
+def test_a_difference_has_an_interval_over_items_and_seeds(tmp_path):
+    lab = fake_lab(tmp_path)
+    bad, good = ([answers(lab, chance, seed) for seed in (1, 2)] for chance in (0.3, 0.7))
+    better = intervals.differences(lab, bad, good)
+    assert set(better) == {"similarity", "analogies", "mean"}
+    assert all(gap.low > 0 for gap in better.values())
+    same = intervals.difference(lab, good, good)
+    assert (same.value, same.low, same.high) == (0, 0, 0)
+    other = intervals.difference(lab, good, [answers(lab, 0.7, seed) for seed in (3, 4)])
+    assert other.low < 0 < other.high
+    assert intervals.score(lab, good).value == pytest.approx(
+        np.mean([intervals.score(lab, [one]).value for one in good])
+    )
+
+
+def test_the_measured_angle_is_that_of_the_references_gradients():
+    random = np.random.default_rng(0)
+    source, target = random.normal(size=(2, 9, 4))
+    windows = [(0, [1, 2, 2], [3, 4]), (5, [0, 1], [6, 6, 7]), (8, [2], [1])]
+    both = []
+    for update in ("correct", "faulty"):
+        parts = [
+            reference.cbow_gradient(source, target, o, context, noise, [1.0] * len(noise), update=update)
+            for o, context, noise in windows
+        ]
+        both.append(np.concatenate([sum(each).ravel() for each in zip(*parts, strict=True)]))
+    expected = both[0] @ both[1] / np.linalg.norm(both[0]) / np.linalg.norm(both[1])
+    assert angle.update_cosine(source, target, windows) == pytest.approx(expected, abs=1e-12)
+
+
+def test_rows_of_equal_norm_have_the_closed_form_of_the_paper():
+    C, k = 6, 4
+    rows = np.eye(C + k + 1)
+    correct, faulty = rows.copy(), rows.copy()
+    faulty[:C] *= C
+    cosine = (correct * faulty).sum() / np.linalg.norm(correct) / np.linalg.norm(faulty)
+    # The correct source steps are 1/C of a row of norm C each: the paper's norm is that of ∂L/∂v_c.
+    assert angle.cosine(C, k) == pytest.approx((C * C + k + 1) / np.sqrt((C**3 + k + 1) * (C + k + 1)))
+    assert angle.cosine(C, k) == pytest.approx(cosine)
+
+
+def test_the_curve_has_the_loss_that_training_reports(tmp_path):
+    text = generated.write_text(tmp_path / "text.txt", sentences=400)
+    lab = Lab(scale_of("small"), [str(text)], [], tmp_path / "cache", 1, Progress())
+    part = lab.part(None)
+    losses = curves._losses(lab, part, "correct", 0.05)["losses"]
+    model = Word2Vec(part.corpus, alpha=0.05, exact=True, workers=1, progress=False, **lab.options(epochs=1))
+    assert len(losses) == part.tokens // lab.scale.curve_batch
+    assert np.mean(losses) == pytest.approx(model.history[0].loss, rel=0.02)  # the last, partial batch is left out
+    assert losses[-1] < losses[0]
+
+
+def test_every_question_about_the_made_up_language_can_be_answered(tmp_path):
+    words = set(generated.write_text(tmp_path / "text.txt").read_text().split())
+    tasks = generated.questions()
+    assert {word for task in tasks for item in task.items for word in item} <= words
+    assert len(set(generated.stems())) == generated.TOPICS * generated.STEMS_PER_TOPIC
+
+
+def test_an_estimate_grows_with_the_text_and_the_vectors():
+    scale = scale_of("small")
+    text = estimate.Corpus("text", 10_000, 200_000, 5_000)
+    larger = estimate.Corpus("text", 20_000, 400_000, 10_000)
+    speeds = {}
+
+    def speed(system, dim, window, threads):
+        return speeds.setdefault((system, dim, window), 1e6)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(estimate, "_speed", speed)
+        one, two = (estimate.estimate(scale, each, larger, 2) for each in (text, larger))
+    hours = [{need.item: need.hours for need in needs} for needs in (one, two)]
+    assert hours[1]["curves"] == pytest.approx(2 * hours[0]["curves"])  # all of the text
+    assert {"table1", "norms", "curves", "angle", "negatives", "rates", "sizes", "c4"} == set(hours[0])
+    assert two[0].memory > one[0].memory
+    assert max(one, key=lambda need: need.memory).item == "c4"
+
+
+def test_the_estimated_speed_is_measured_on_this_machine():
+    assert 1e3 < estimate._speed("CBOW correct", 16, 5, 1) < 1e9
+
+
+# --- a real browser
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FLAGS = [
+    f"--{flag}"
+    for flag in (
+        "headless no-sandbox disable-gpu disable-quic no-first-run hide-scrollbars disable-background-networking "
+        "disable-component-update disable-sync enable-logging=stderr"
+    ).split()
+]
+
+
+def screenshot(page, folder, size="1100,2400"):
+    """The page as a picture, and what the browser's console said."""
+    picture = folder / "page.png"
+    command = [CHROMIUM, *FLAGS, f"--user-data-dir={folder / 'profile'}", f"--window-size={size}"]
+    done = subprocess.run(
+        [*command, f"--screenshot={picture}", page.as_uri()], capture_output=True, text=True, timeout=120, check=True
+    )
+    return picture, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+@pytest.mark.parametrize("size", ["1100,2400", "400,2400"], ids=["desktop", "phone"])
+@pytest.mark.parametrize("which", ["small", "committed"])
+def test_a_real_browser_shows_the_report_without_complaint(which, size, small, tmp_path):
+    from matplotlib.image import imread
+
+    page = small.page if which == "small" else COMMITTED / "index.html"
+    picture, complaints = screenshot(page, tmp_path, size)
+    assert complaints == []
+    pixels = imread(picture)[..., :3]
+    assert pixels.shape[:2] == tuple(int(side) for side in reversed(size.split(",")))
+    inked = (pixels.min(axis=2) < 0.9).any(axis=1).mean()
+    assert inked > 0.3  # of the lines of the picture: it is not blank
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+def test_a_page_with_a_mistake_would_be_noticed(tmp_path):
+    (tmp_path / "page.html").write_text("<script>nonsense()</script>")
+    _, complaints = screenshot(tmp_path / "page.html", tmp_path)
+    assert complaints
+
+
+# --- what is committed
+
+
+def test_the_committed_report_is_the_medium_one_and_follows_from_its_data():
+    sections, about = rendered(COMMITTED)
+    assert about["scale"] == "medium"
+    assert list(sections) == [name for name in items() if name != "c4"]
+    page = (COMMITTED / "index.html").read_text()
+    from markupsafe import escape
+
+    for section in sections.values():
+        for verdict in section.verdicts:
+            assert str(escape(verdict.claim)) in page and str(escape(verdict.ours)) in page, verdict
+        for table in section.tables:
+            with (COMMITTED / "tables" / f"{table.name}.csv").open(newline="") as file:
+                assert list(csv.reader(file)) == [list(table.columns), *([_cell(c) for c in row] for row in table.rows)]
+    size = sum(path.stat().st_size for path in COMMITTED.rglob("*") if path.is_file())
+    assert size < 5e6
+
+
+def _cell(cell):
+    return "" if cell is None else str(cell)
+
+
+def test_the_committed_norms_and_angles_are_the_papers_within_the_stated_tolerance():
+    sections, _ = rendered(COMMITTED)
+    outcomes = {verdict.claim: verdict.outcome for name in ("norms", "angle") for verdict in sections[name].verdicts}
+    for claim in (
+        "With the faulty update, source norms grow",
+        "With the correct update they do not grow",
+        "The target",
+    ):
+        assert next(outcome for told, outcome in outcomes.items() if told.startswith(claim)) == "holds"
+    data = json.loads((COMMITTED / "data/norms.json").read_text())["data"]
+    assert data["sentences"] == 1_000_000
+    for update, paper in norms.PAPER.items():
+        for (source, _), expected in zip(data["norms"][update], paper, strict=True):
+            assert source == pytest.approx(expected, rel=norms.TOLERANCE)
+    assert angle.cosine(5, 5) == pytest.approx(0.82, abs=0.005)
+    assert angle.least(20) == pytest.approx((0.68, 9, 20), abs=0.005)
+    assert angle.least(angle.MOST)[0] == pytest.approx(0.303, abs=0.0005)
+
+
+def test_verdicts_are_decided_by_intervals():
+    from mumon.paper.intervals import Estimate
+    from mumon.paper.results import at_least
+
+    assert at_least(Estimate(1, 0.5, 1.5)) == "holds"
+    assert at_least(Estimate(-1, -1.5, -0.5)) == "does not hold"
+    assert at_least(Estimate(0.1, -0.5, 0.7)) == "undecided"
+    assert isinstance(Section("t", "a", [Verdict("c", "p", "o", "holds")]), Section)
+    assert list(SCALES) == ["small", "medium", "full"]
