@@ -329,13 +329,18 @@ def test_the_estimated_speed_is_measured_on_this_machine():
 # --- a real browser
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-FLAGS = [
-    f"--{flag}"
-    for flag in (
-        "headless no-sandbox disable-gpu disable-quic no-first-run hide-scrollbars disable-background-networking "
-        "disable-component-update disable-sync enable-logging=stderr"
-    ).split()
-]
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--hide-scrollbars",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--enable-logging=stderr",
+)
 
 
 def screenshot(page, folder, size="1100,2400"):

@@ -48,7 +48,7 @@ def section(data: dict[str, Any]) -> Section:
     verdicts = [
         Verdict(
             "The correct update gains on the faulty one as the corpus grows.",
-            "not asked; the paper's corpora are some 100 to 1,000 times as large",
+            "not asked; the paper's corpora are far larger",
             f"correct less faulty: {faulty[0].signed} on {sizes[0]} words, {faulty[1].signed} on {sizes[1]}: a change "
             "of "
             f"{change:+.1f} ± {error:.1f}".replace("-", "−"),
