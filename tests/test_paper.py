@@ -127,6 +127,21 @@ def test_a_corpus_of_ones_own_and_a_second_one_are_used(tmp_path, planted, monke
     assert data["options"]["vector_size"] == scale_of("small").c4_dim
 
 
+def test_the_networks_of_tables_2_and_3_are_trained_if_asked_for_by_name(tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+    from samples import KINDS, write_extrinsic_mirror
+
+    write_extrinsic_mirror(tmp_path / "data")
+    monkeypatch.setenv("MUMON_DATA", str(tmp_path / "data"))
+    monkeypatch.setattr("mumon.paper.run._text", lambda *_: ([str(text)], generated.questions()))
+    text = tmp_path / "kinds.txt"
+    text.write_text("\n".join(" ".join(f"{kind}{number}" for number in range(40)) for kind in KINDS * 20))
+    report = run_paper(["extrinsic"], output=tmp_path / "report", progress=False)
+    table = next(table for table in report.sections["extrinsic"].tables if table.name == "table3")
+    assert [row[0] for row in table.rows][0] == "random" and [row[0] for row in table.rows][-1] == "mumon CBOW"
+    assert len(report.sections["extrinsic"].verdicts) == 5
+
+
 # --- what a user may get wrong
 
 
