@@ -12,16 +12,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import write_mirror
 
 from mumon import Word2Vec, cli
-from mumon.errors import MumonError, OptionError
+from mumon.errors import MumonError, OptionError, TrainingError
 from mumon.evaluation.bootstrap import Outcome
 from mumon.kernels import reference
 from mumon.paper import angle, curves, estimate, generated, intervals, items, norms, run_paper
 from mumon.paper.cache import Cache
-from mumon.paper.lab import Lab, Trained
+from mumon.paper.lab import Lab
 from mumon.paper.results import Section, Verdict
 from mumon.paper.run import rendered
+from mumon.paper.runs import Trained
 from mumon.paper.scales import SCALES, scale_of
 from mumon.paper.sweeps import MOST, bracket
 from mumon.progress import Progress
@@ -45,14 +47,14 @@ def test_the_small_report_has_every_item_of_the_paper(small):
         assert section.verdicts and section.tables and section.asks
         for verdict in section.verdicts:
             assert verdict.claim and verdict.paper and verdict.ours
-            assert verdict.outcome in ("holds", "does not hold", "undecided", "beyond the paper")
+            assert verdict.outcome in ("holds", "does not hold", "undecided", "not judged")
     assert small.seconds < 180
 
 
 def test_every_table_is_csv_and_every_figure_svg_and_png(small):
     home = small.page.parent
     for name, section in small.sections.items():
-        assert json.loads((home / "data" / f"{name}.json").read_text())["scale"] == "small"
+        assert json.loads((home / "data" / f"{name}.json").read_text())["about"]["scale"] == "small"
         for table in section.tables:
             with (home / "tables" / f"{table.name}.csv").open(newline="") as file:
                 rows = list(csv.reader(file))
@@ -105,16 +107,15 @@ def test_a_stopped_report_goes_on_where_it_was(tmp_path, monkeypatch):
 
 
 def test_the_sections_follow_from_the_data_alone(small):
-    sections, about = rendered(small.page.parent)
+    sections, measured, about = rendered(small.page.parent)
     assert {name: section.verdicts for name, section in sections.items()} == {
         name: section.verdicts for name, section in small.sections.items()
     }
     assert about["scale"] == "small"
+    assert all(told.startswith("measured 2") for told in measured.values())
 
 
 def test_a_corpus_of_ones_own_and_a_second_one_are_used(tmp_path, planted, monkeypatch):
-    from conftest import write_mirror
-
     (tmp_path / "data").mkdir()
     write_mirror(tmp_path / "data")
     monkeypatch.setenv("MUMON_DATA", str(tmp_path / "data"))
@@ -138,7 +139,7 @@ def test_the_networks_of_tables_2_and_3_are_trained_if_asked_for_by_name(tmp_pat
     text.write_text("\n".join(" ".join(f"{kind}{number}" for number in range(40)) for kind in KINDS * 20))
     report = run_paper(["extrinsic"], output=tmp_path / "report", progress=False)
     table = next(table for table in report.sections["extrinsic"].tables if table.name == "table3")
-    assert [row[0] for row in table.rows][0] == "random" and [row[0] for row in table.rows][-1] == "mumon CBOW"
+    assert (table.rows[0][0], table.rows[-1][0]) == ("random", "mumon CBOW")
     assert len(report.sections["extrinsic"].verdicts) == 5
 
 
@@ -150,7 +151,7 @@ def test_the_networks_of_tables_2_and_3_are_trained_if_asked_for_by_name(tmp_pat
     [
         ({"names": ["table9"]}, "no experiment is called table9; the 12 known ones are table1"),
         ({"scale": "huge"}, "the scale is 'huge'; it must be one of the 3"),
-        ({"scale": "medium"}, "the scale medium needs a corpus of millions of sentences"),
+        ({"scale": "medium", "names": ["norms"]}, "the scale medium needs a corpus of millions of sentences"),
         ({"extrinsic": "nowhere.json"}, "nowhere.json is not a file; the results of"),
     ],
 )
@@ -168,9 +169,42 @@ def test_a_folder_with_anything_else_is_left_alone(tmp_path):
 
 def test_a_report_of_another_scale_is_left_alone(tmp_path):
     (tmp_path / "data").mkdir()
-    (tmp_path / "data/norms.json").write_text('{"scale": "full"}')
+    record = {"format": "mumon-paper", "about": {"scale": "full", "corpus": "wiki.txt"}}
+    (tmp_path / "data/norms.json").write_text(json.dumps(record))
     with pytest.raises(OptionError, match="holds a report of the scale full and this is small"):
         run_paper(["gradcheck"], output=tmp_path, progress=False)
+
+
+def test_a_report_on_another_text_is_left_alone(tmp_path):
+    run_paper(["gradcheck"], output=tmp_path / "report", progress=False)
+    (tmp_path / "own.txt").write_text("some other text\n")
+    with pytest.raises(OptionError, match=r"of the text a made-up language and this is own.txt \(0.0 MB\)"):
+        run_paper(["norms"], corpus=tmp_path / "own.txt", output=tmp_path / "report", progress=False)
+
+
+def test_a_folder_whose_data_are_of_something_else_is_left_alone(tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/norms.json").write_text("{}")
+    with pytest.raises(OptionError, match=r"has 1 entries, and norms\.json in it is no report"):
+        run_paper(["gradcheck"], output=tmp_path, progress=False)
+
+
+def test_an_experiment_that_fails_does_not_cost_the_others(tmp_path, monkeypatch):
+    (tmp_path / "data").mkdir()
+    write_mirror(tmp_path / "data")
+    monkeypatch.setenv("MUMON_DATA", str(tmp_path / "data"))
+    (tmp_path / "tiny.txt").write_text("the king and the queen rule the land\n" * 40)
+    report = run_paper(
+        ["table1", "curves", "sizes", "angle", "gradcheck"],
+        corpus=tmp_path / "tiny.txt",
+        output=tmp_path / "report",
+        progress=False,
+    )
+    assert set(report.failed) == {"table1", "curves", "sizes"}
+    assert "too few for curves" in report.failed["curves"]
+    assert list(report.sections) == ["angle", "gradcheck"]
+    with pytest.raises(MumonError, match="none of the 1 experiments could be made"):
+        run_paper(["curves"], corpus=tmp_path / "tiny.txt", output=tmp_path / "other", progress=False)
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", "{}", '{"settings": 1, "models": 2}'])
@@ -228,8 +262,8 @@ def test_a_sweep_goes_on_until_the_best_rate_is_not_at_an_edge():
 def test_a_sweep_ends_even_if_the_best_rate_runs_away_or_nothing_can_be_trained():
     endless = bracket(1.0, lambda rate: Trained({"scores": {"task": {"dev": rate, "test": 0.0}}}, {}))
     assert len(endless.runs) == MOST and not endless.inside
-    hopeless = bracket(1.0, lambda rate: Trained({"scores": {}}, {}))
-    assert len(hopeless.runs) == 3
+    with pytest.raises(TrainingError, match="none of 3 rates around 1 gave vectors with a score: it diverged"):
+        bracket(1.0, lambda rate: Trained({"scores": {}, "failed": "it diverged"}, {}))
 
 
 def test_a_record_is_found_by_its_inputs_and_a_damaged_one_is_measured_again(tmp_path):
@@ -240,7 +274,8 @@ def test_a_record_is_found_by_its_inputs_and_a_damaged_one_is_measured_again(tmp
     assert cache.find("run", {"seed": 2}) is None
     assert cache.record("run", {"seed": 1}, dict) == {"score": 3}
     next(tmp_path.glob("*.json")).write_text('{"result": ')
-    next(tmp_path.glob("*.npz")).write_bytes(b"PK")
+    arrays = next(tmp_path.glob("*.npz"))
+    arrays.write_bytes(arrays.read_bytes()[:40])
     assert cache.arrays("run", {"seed": 1}) is None
     assert cache.record("run", {"seed": 1}, lambda: {"score": 4}) == {"score": 4}
 
@@ -272,6 +307,32 @@ def test_a_difference_has_an_interval_over_items_and_seeds(tmp_path):
     assert intervals.score(lab, good).value == pytest.approx(
         np.mean([intervals.score(lab, [one]).value for one in good])
     )
+
+
+def test_what_a_model_is_better_at_in_all_tasks_is_not_averaged_away(tmp_path):
+    """Three models whose level differs by 10 points in both tasks, with hardly any noise between items."""
+    lab = fake_lab(tmp_path)
+    runs = []
+    for shift in (0.4, 0.5, 0.6):
+        values = {task.name: np.arange(len(task)) / len(task) < shift for task in lab.tasks}
+        tasks = {name: Outcome(right.astype(float), np.ones(len(right), bool)) for name, right in values.items()}
+        runs.append(Trained({}, tasks))
+    spread = intervals.score(lab, runs, fold="all").half
+    assert 8 < spread < 16  # 1.96 × 10 / √3 = 11.3; drawn anew for each task it would be 8.0 at most
+
+
+def test_a_change_of_a_difference_is_taken_on_the_same_items(tmp_path):
+    lab = fake_lab(tmp_path)
+    low, high = ([answers(lab, chance, seed) for seed in (1, 2)] for chance in (0.3, 0.7))
+    same = intervals.change(lab, low, high, low, high)
+    assert (same.value, same.low, same.high) == pytest.approx((0, 0, 0), abs=1e-9)
+    assert intervals.change(lab, low, low, low, high).low > 0
+
+
+def test_a_failed_run_is_named_and_not_compared(tmp_path):
+    lab = fake_lab(tmp_path)
+    with pytest.raises(TrainingError, match="1 of the runs to compare failed, it diverged"):
+        intervals.score(lab, [answers(lab, 0.5, 1), Trained({"failed": "it diverged", "scores": {}}, {})])
 
 
 def test_the_measured_angle_is_that_of_the_references_gradients():
@@ -329,10 +390,10 @@ def test_an_estimate_grows_with_the_text_and_the_vectors():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(estimate, "_speed", speed)
-        one, two = (estimate.estimate(scale, each, larger, 2) for each in (text, larger))
+        one, two = (estimate.estimate(scale, each, larger, 2, set(items())) for each in (text, larger))
     hours = [{need.item: need.hours for need in needs} for needs in (one, two)]
     assert hours[1]["curves"] == pytest.approx(2 * hours[0]["curves"])  # all of the text
-    assert {"table1", "norms", "curves", "angle", "negatives", "rates", "sizes", "c4"} == set(hours[0])
+    assert {"table1", "times", "norms", "curves", "angle", "negatives", "rates", "sizes", "c4"} == set(hours[0])
     assert two[0].memory > one[0].memory
     assert max(one, key=lambda need: need.memory).item == "c4"
 
@@ -394,7 +455,7 @@ def test_a_page_with_a_mistake_would_be_noticed(tmp_path):
 
 
 def test_the_committed_report_is_the_medium_one_and_follows_from_its_data():
-    sections, about = rendered(COMMITTED)
+    sections, _, about = rendered(COMMITTED)
     assert about["scale"] == "medium"
     assert list(sections) == [name for name in items() if name != "c4"]
     page = (COMMITTED / "index.html").read_text()
@@ -415,7 +476,7 @@ def _cell(cell):
 
 
 def test_the_committed_norms_and_angles_are_the_papers_within_the_stated_tolerance():
-    sections, _ = rendered(COMMITTED)
+    sections, _, _ = rendered(COMMITTED)
     outcomes = {verdict.claim: verdict.outcome for name in ("norms", "angle") for verdict in sections[name].verdicts}
     for claim in (
         "With the faulty update, source norms grow",

@@ -2,7 +2,8 @@
 
 A small problem is made of random matrices and a few windows of C context words each. The loss of all its windows is
 differentiated numerically, one weight after another; then each kernel takes one step of tiny length from the same
-start, with the same noise words, and what it changed is compared with those derivatives.
+start, with the same noise words, and what it changed is compared with those derivatives. This is the kernels' own step,
+in float64 and before the rates of rows (`rate_exponent`), which multiply it row by row.
 """
 
 from __future__ import annotations

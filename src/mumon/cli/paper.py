@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from mumon.paper import PaperReport
     from mumon.progress import Progress
 
-COLOURS = {"holds": "green", "does not hold": "red", "undecided": "yellow", "beyond the paper": "cyan"}
+COLOURS = {"holds": "green", "does not hold": "red", "undecided": "yellow", "not judged": "cyan"}
 
 
 def paper(
@@ -65,9 +66,11 @@ def paper(
 
     Example: mumon paper all --scale medium --corpus wiki.txt -o report
     """
+    from mumon.errors import TrainingError
+
     progress = options.reporter(quiet)
     if estimate or scale == "full":
-        _estimate(scale, corpus or [], c4 or [], threads, progress, json and estimate, show=estimate or not quiet)
+        _estimate(names or ["all"], scale, corpus or [], c4 or [], threads, progress, json and estimate)
     if estimate:
         return
     asked: dict[str, Any] = {"scale": scale, "corpus": corpus, "output": output, "cache": cache, "extrinsic": extrinsic}
@@ -79,6 +82,9 @@ def paper(
         print(json_.dumps(report.to_json(), ensure_ascii=False))
     elif not quiet:
         _show(report)
+    if report.failed:
+        first, reason = next(iter(report.failed.items()))
+        raise TrainingError(f"{len(report.failed)} of the experiments could not be made, first {first}: {reason}")
 
 
 def _run(names: list[str], asked: dict[str, Any], progress: Progress) -> PaperReport:
@@ -97,47 +103,57 @@ def _run(names: list[str], asked: dict[str, Any], progress: Progress) -> PaperRe
 
 def _command() -> str:
     """The command line without its folders, for the report."""
-    return " ".join(["mumon", *(shlex.quote(word.rsplit("/", 1)[-1]) for word in sys.argv[1:])])
+    words = (re.sub(r"[^=\s]*[/\\\\]", "", word) for word in sys.argv[1:])
+    return " ".join(["mumon", *map(shlex.quote, words)])
 
 
 def _estimate(
-    scale: str, corpus: list[str], c4: list[str], threads: int | None, progress: Progress, json: bool, show: bool
+    names: list[str],
+    scale: str,
+    corpus: list[str],
+    c4: list[str],
+    threads: int | None,
+    progress: Progress,
+    json: bool,
 ) -> None:
     import json as json_
     from dataclasses import asdict
 
     from mumon.corpus import corpus_from_files
     from mumon.paper import estimate as estimates
+    from mumon.paper.run import chosen_items
     from mumon.paper.scales import scale_of
     from mumon.threads import available_cores
 
     chosen, workers = scale_of(scale), threads or available_cores()
+    wanted = {item.name for item in chosen_items(names)[0]}
     texts = [
         estimates.corpus_of(", ".join(names), corpus_from_files(names, workers=workers, progress=progress), chosen)
         if names
         else None
         for names in (corpus, c4)
     ]
-    first = texts[0] or estimates.WIKIPEDIA
+    first = texts[0] or (estimates.MADE_UP if scale == "small" else estimates.WIKIPEDIA)
     second = texts[1] or (estimates.C4 if scale == "full" and not corpus else None)
     progress.note("measuring how fast this machine trains …")
-    needs = estimates.estimate(chosen, first, second, workers)
+    needs = estimates.estimate(chosen, first, second, workers, wanted)
     if json:
         print(
             json_.dumps({"corpus": asdict(first), "c4": second and asdict(second), "needs": [asdict(n) for n in needs]})
         )
-    elif show:
+    elif needs:
         print("\n".join(estimates.told(needs, first, second, workers)), file=sys.stderr)
 
 
 def _show(report: PaperReport) -> None:
     from rich.console import Console
+    from rich.markup import escape
 
     console = Console()
     for section in report.sections.values():
         console.print(f"\n[bold]{section.title}[/]", highlight=False)
         for verdict in section.verdicts:
             colour = COLOURS[verdict.outcome]
-            console.print(f"  [{colour}]{verdict.outcome}[/]  {verdict.claim}", highlight=False)
-            console.print(f"      [dim]{verdict.ours}[/]", highlight=False)
-    console.print(f"\nThe report is {report.page} ({report.seconds:.0f} s).", highlight=False)
+            console.print(f"  [{colour}]{verdict.outcome}[/]  {escape(verdict.claim)}", highlight=False)
+            console.print(f"      [dim]{escape(verdict.ours)}[/]", highlight=False)
+    console.print(f"\nThe report is {escape(str(report.page))} ({report.seconds:.0f} s).", highlight=False)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,5 +72,5 @@ class Cache:
         try:
             with np.load(self.folder / f"{self.key(kind, inputs)}.npz", allow_pickle=False) as stored:
                 return {name: stored[name] for name in stored.files}
-        except (OSError, ValueError, EOFError):
+        except (OSError, ValueError, EOFError, BadZipFile, zlib.error):
             return None

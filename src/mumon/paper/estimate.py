@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from mumon.corpus import EncodedCorpus, corpus_from_files
 from mumon.memory import spoken_bytes, training_bytes
 from mumon.model import Word2Vec
-from mumon.paper import intrinsic, sizes
-from mumon.paper.lab import SYSTEMS
+from mumon.paper import curves, intrinsic, sizes
+from mumon.paper.runs import SYSTEMS
 from mumon.paper.scales import WINDOWS, Scale
 from mumon.settings import Settings
 
 CALIBRATION_SENTENCES = 20_000
 # gensim's time over that of the mumon system it is compared with: 300 dimensions, 2 threads, docs/benchmarks.md.
 PEERS = {"gensim CBOW": ("CBOW correct", 3.8), "gensim SG": ("SG", 8.5)}
+# fastText and word2vec.c, counted as two and three of gensim's.
+TIMED = ("CBOW correct", "SG", "CBOW correct, exact", "SG, exact", *["gensim CBOW"] * 6, *["gensim SG"] * 6)
 SWEPT = 3  # rates of a sweep that needs no extension
 
 
@@ -32,7 +34,8 @@ class Corpus:
     measured: bool = True
 
 
-# For whoever has no corpus yet: the size of the English Wikipedia and of C4, roughly.
+# For whoever has no corpus yet: the made-up language, and the size of the English Wikipedia and of C4, roughly.
+MADE_UP = Corpus("a made-up language", 8_000, 340_000, 400)
 WIKIPEDIA = Corpus("English Wikipedia, assumed", 150_000_000, 2_500_000_000, 1_000_000, measured=False)
 C4 = Corpus("C4, assumed", 8_000_000_000, 160_000_000_000, 5_000_000, measured=False)
 
@@ -53,12 +56,14 @@ def corpus_of(name: str, encoded: EncodedCorpus, scale: Scale) -> Corpus:
     return Corpus(name, encoded.sentences, encoded.tokens, min(kept, scale.max_vocab or kept))
 
 
-def estimate(scale: Scale, corpus: Corpus, second: Corpus | None, threads: int) -> list[Need]:
-    """Hours and memory of every experiment that trains on the corpus."""
+def estimate(scale: Scale, corpus: Corpus, second: Corpus | None, threads: int, names: Container[str]) -> list[Need]:
+    """Hours and memory of those of the named experiments that train on the corpus."""
     speeds: dict[tuple[str, int, int], float] = {}
     needs: dict[str, list[float]] = {}
     memory: dict[str, int] = {}
-    for item, system, tokens, dim, window, large in _trainings(scale, corpus, second):
+    for item, system, tokens, dim, window, large in _trainings(scale, corpus, second, threads):
+        if item not in names:
+            continue
         base, factor = PEERS.get(system, (system, 1.0))
         if (base, dim, window) not in speeds:
             speeds[base, dim, window] = _speed(base, dim, window, threads)
@@ -69,7 +74,9 @@ def estimate(scale: Scale, corpus: Corpus, second: Corpus | None, threads: int) 
     return [Need(item, len(hours), sum(hours), memory[item]) for item, hours in needs.items()]
 
 
-def _trainings(scale: Scale, corpus: Corpus, second: Corpus | None) -> Iterator[tuple[str, str, float, int, int, bool]]:
+def _trainings(
+    scale: Scale, corpus: Corpus, second: Corpus | None, threads: int
+) -> Iterator[tuple[str, str, float, int, int, bool]]:
     """(experiment, system, tokens in all epochs, dimensions, window, of the second corpus?) of every training."""
 
     def tokens(sentences: int | None, epochs: int = scale.epochs) -> float:
@@ -78,9 +85,13 @@ def _trainings(scale: Scale, corpus: Corpus, second: Corpus | None) -> Iterator[
 
     usual = (scale.dim, scale.window, False)
     for system in intrinsic.ROWS:
-        seeds = scale.peer_seeds if system in PEERS else scale.seeds
+        seeds = scale.fewer_seeds if system in intrinsic.FEWER_SEEDS else scale.seeds
         for _ in range(SWEPT + seeds - 1):
             yield "table1", system, tokens(scale.table_sentences), *usual
+    for system in TIMED:  # on 1, 2, 4 … threads: as long on half as many as twice on all
+        for count in range(max(1, threads.bit_length())):
+            for _ in range(scale.time_repeats):
+                yield "times", system, tokens(scale.time_sentences) * 2**count, *usual
     for update in ("correct", "faulty"):
         for window in WINDOWS:
             yield (
@@ -91,7 +102,8 @@ def _trainings(scale: Scale, corpus: Corpus, second: Corpus | None) -> Iterator[
                 window,
                 False,
             )
-        yield "curves", f"CBOW {update}, exact", tokens(scale.curve_sentences, 1), *usual
+        for _ in curves.RATES[update]:
+            yield "curves", f"CBOW {update}, exact", tokens(scale.curve_sentences, 1), *usual
         yield "angle", f"CBOW {update}", tokens(scale.angle_sentences), *usual
         for k in scale.negatives:
             for _ in range(SWEPT):  # the time of exact kernels grows with k, from about half of it on

@@ -29,10 +29,9 @@ def section(data: dict[str, Any]) -> Section:
         Verdict(
             "A finite-difference check tells the correct update from the faulty one.",
             "its conclusion: every implementation should come with one",
-            f"the correct kernels deviate from the numerical gradient by at most {worst:.1e} of its largest entry; the "
-            "faulty one's "
-            f"source steps are {' and '.join(f'{factor:g}' for factor in factors)} times as long, at C = "
-            f"{data['contexts']}",
+            f"the correct kernels deviate from the numerical gradient by at most {worst:.1e} of its largest entry; "
+            f"the faulty one's source steps are {' and '.join(f'{factor:g}' for factor in factors)} times as long, at "
+            f"C = {data['contexts']}",
             "holds" if all(check["passes"] for check in correct) and factors == [data["contexts"]] else "does not hold",
         )
     ]
@@ -52,9 +51,8 @@ def section(data: dict[str, Any]) -> Section:
     return Section(
         "Finite differences",
         "What every kernel applies in one step of tiny length, against the numerical derivatives of its loss with the "
-        "same noise "
-        f"words; relative to the largest derivative, up to {data['tolerance']:g} passes. `mumon gradcheck` prints this "
-        "for any C and k.",
+        f"same noise words; relative to the largest derivative, up to {data['tolerance']:g} passes. `mumon gradcheck` "
+        "prints this for any C and k.",
         verdicts,
         [Table("gradcheck", "Every kernel against finite differences", columns, rows)],
     )

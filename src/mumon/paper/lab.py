@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,36 +9,34 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from mumon.bench.systems import peer_version
 from mumon.bench.work import plain_text
 from mumon.corpus import EncodedCorpus, corpus_from_files
 from mumon.corpus.digest import corpus_digest
-from mumon.errors import FormatError, MumonError, OptionError, TrainingError, one_line
-from mumon.evaluation.bootstrap import Outcome
+from mumon.errors import CorpusError, OptionError, TrainingError
 from mumon.model import Word2Vec
 from mumon.paper.cache import Cache
+from mumon.paper.runs import (
+    GENSIM_RATE,
+    SYSTEMS,
+    Trained,
+    arrays_of,
+    described,
+    gensim_vectors,
+    is_peer,
+    mean_norm,
+    outcomes_of,
+    scores_of,
+    version_of,
+)
 from mumon.paper.scales import Scale
 from mumon.progress import Progress
-from mumon.strict_json import parse
+from mumon.sampling import heaviest_share
 from mumon.sweep.plan import task_digest
+from mumon.vocab import Vocabulary
 
 if TYPE_CHECKING:
-    from mumon.evaluation import Report, Task
+    from mumon.evaluation import Task
     from mumon.vectors import WordVectors
-
-HALVES = ("dev", "test")
-# Ways to train, by the names that tables use. Those of gensim run in a process of their own.
-SYSTEMS: dict[str, dict[str, Any]] = {
-    "gensim SG": {"sg": 1},
-    "gensim CBOW": {"sg": 0},
-    "SG": {"sg": 1},
-    "CBOW faulty": {"update": "faulty"},
-    "CBOW correct": {},
-    "CBOW faulty, exact": {"update": "faulty", "exact": True},
-    "CBOW correct, exact": {"exact": True},
-}
 
 
 @dataclass(frozen=True)
@@ -68,27 +62,11 @@ class Part:
         return self.corpus.tokens
 
 
-@dataclass(frozen=True)
-class Trained:
-    """What one training gave: a record of scores and norms, and what the model said to every question."""
-
-    record: dict[str, Any]
-    outcomes: dict[str, Outcome]
-
-    def score(self, task: str, fold: str) -> float:
-        """A score × 100; nan where there is none."""
-        value = self.record["scores"][task][fold]
-        return float("nan") if value is None else float(value)
-
-    def mean(self, fold: str) -> float:
-        """The mean over tasks; nan if training failed."""
-        if not self.record["scores"]:
-            return float("nan")
-        return float(np.mean([self.score(task, fold) for task in self.record["scores"]]))
-
-
 class Lab:
-    """Trains on parts of one corpus, judges by the same tasks, and keeps what it found."""
+    """Trains on parts of one corpus, judges by the same tasks, and keeps what it found.
+
+    `given` has results of earlier commands, by what they are of; `c4` is a second, larger corpus.
+    """
 
     def __init__(
         self,
@@ -103,9 +81,8 @@ class Lab:
     ) -> None:
         self.scale, self.inputs, self.tasks, self.threads = scale, list(inputs), list(tasks), threads
         self.cache, self.progress = Cache(cache), progress
-        self.given = dict(given or {})  # results of earlier evaluations, by what they are of
+        self.given, self.c4 = dict(given or {}), list(c4)
         self.label = ""  # of the experiment that is going on
-        self.c4 = list(c4)  # a second, larger corpus
         self._parts: dict[tuple[str, int | None], Part] = {}
 
     @property
@@ -126,13 +103,12 @@ class Lab:
             key = self.cache.key("text", {"files": _stamps(inputs), "first": sentences})
             path = self.cache.folder / f"{key}.txt"
             if not path.exists():
-                self.progress.note(
-                    f"reading {f'all of the {name}' if sentences is None else f'{sentences:,} sentences'} …"
-                )
+                part = f"all of the {name}" if sentences is None else f"{sentences:,} sentences"
+                self.progress.note(f"reading {part} …")
                 plain_text(inputs, path, sentences)
             encoded = corpus_from_files([path], workers=self.threads)
             if not encoded.tokens:
-                raise OptionError(f"the {name} has 0 words; name a file with more text")
+                raise CorpusError(f"the {name} has 0 words; name a file with more text")
             self._parts[name, sentences] = Part(path, encoded)
         return self._parts[name, sentences]
 
@@ -151,61 +127,65 @@ class Lab:
 
     def available(self, system: str) -> bool:
         """Whether a system can be trained here."""
-        return not _is_peer(system) or peer_version("gensim") is not None
+        return version_of(system) is not None
 
-    def default_rate(self, system: str, part: Part) -> float:
+    def default_rate(self, system: str, part: Part, **changed: Any) -> float:
         """The rate that a system itself chooses."""
-        if _is_peer(system):
-            return 0.025
-        options = {name: value for name, value in self.options().items() if name in ("window", "negative")}
-        settings = Word2Vec(**options, **SYSTEMS[system]).settings
-        return settings.default_alpha(part.tokens * self.scale.epochs, sentence=part.corpus.usual_length)
+        if is_peer(system):
+            return GENSIM_RATE
+        options = self.options(**changed)
+        settings = Word2Vec(window=options["window"], negative=options["negative"], **SYSTEMS[system]).settings
+        sizes = {"min_count": options["min_count"], "max_final_vocab": options["max_final_vocab"]}
+        counts = Vocabulary.from_corpus(part.corpus, **sizes).counts
+        share = heaviest_share(counts, settings.sample, settings.row_exponent)
+        return settings.default_alpha(part.tokens * options["epochs"], share, part.corpus.usual_length)
 
     def train(self, system: str, part: Part, seed: int = 1, **changed: Any) -> Trained:
         """Train a system (or remember that it was), and ask it all questions."""
         options = self.options(**changed)
-        inputs = {
-            "system": system,
-            "options": options,
-            "seed": seed,
-            "corpus": part.digest,
-            "tasks": {task.name: task_digest(task) for task in self.tasks},
-        }
+        inputs = self._inputs(system, part, seed, options)
+        inputs |= {"tasks": {task.name: task_digest(task) for task in self.tasks}}
         found, arrays = self.cache.find("run", inputs), self.cache.arrays("run", inputs)
         if found is None or arrays is None:
             found, arrays = self._trained(system, part, seed, options)
             self.cache.put("run", inputs, found, arrays)
-            if found["failed"]:
-                self.progress.note(f"{self.label}: {described(system, changed, seed)}: {found['failed']}")
-            else:
-                mean = np.mean([scores["dev"] or np.nan for scores in found["scores"].values()])
-                told = f"{self.label}: {described(system, changed, seed)}: dev {mean:.1f}, {found['seconds']:.0f} s"
-                self.progress.finish(told)
-        return Trained(found, self._outcomes(arrays))
+            self._tell(Trained(found, {}), described(system, changed, seed))
+        return Trained(found, outcomes_of(arrays, self.tasks))
 
     def vectors(self, system: str, part: Part, seed: int) -> WordVectors:
         """The vectors of a system at its own rate; they are kept, too."""
         from mumon.vectors import WordVectors
 
-        inputs = {"system": system, "options": self.options(), "seed": seed, "corpus": part.digest}
-        path = self.cache.folder / f"{self.cache.key('vectors', inputs)}.bin"
+        options = self.options(alpha=self.default_rate(system, part))
+        path = self.cache.folder / f"{self.cache.key('vectors', self._inputs(system, part, seed, options))}.bin"
         if not path.exists():
             reporter = Labelled(self.progress, f"{self.label}, {system}")
-            self._fit(system, part, seed, self.options(), reporter)[0].save(path)
+            self._fit(system, part, seed, options, reporter)[0].save(path)
         return WordVectors.load(path)
 
+    def _inputs(self, system: str, part: Part, seed: int, options: Mapping[str, Any]) -> dict[str, Any]:
+        """All that a model depends on, but for the number of threads, which changes the order of its steps only."""
+        about = {"system": system, "defaults": SYSTEMS[system], "version": version_of(system)}
+        return {**about, "options": dict(options), "seed": seed, "corpus": part.digest}
+
+    def _tell(self, run: Trained, about: str) -> None:
+        if run.failed is not None:
+            self.progress.note(f"{self.label}: {about}: {run.failed}")
+        else:
+            self.progress.finish(f"{self.label}: {about}: dev {run.mean('dev'):.1f}, {run.record['seconds']:.0f} s")
+
     def _fit(
-        self, system: str, part: Part, seed: int, options: dict[str, Any], reporter: Progress
+        self, system: str, part: Part, seed: int, options: Mapping[str, Any], reporter: Progress
     ) -> tuple[WordVectors, float | None, Any]:
         """Vectors, the last loss and target vectors; gensim has neither of the latter for us."""
-        if _is_peer(system):
+        if is_peer(system):
             reporter.start("training (a process of its own)", 0, "")
             return gensim_vectors(part.path, {**SYSTEMS[system], **options}, self.threads, seed), None, None
         model = Word2Vec(part.corpus, seed=seed, workers=self.threads, progress=reporter, **SYSTEMS[system], **options)
         return model.wv, model.history[-1].loss, model.syn1neg
 
     def _trained(
-        self, system: str, part: Part, seed: int, options: dict[str, Any]
+        self, system: str, part: Part, seed: int, options: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         from mumon.evaluation import evaluate
 
@@ -215,28 +195,15 @@ class Lab:
         try:
             vectors, loss, targets = self._fit(system, part, seed, options, reporter)
         except TrainingError as error:  # it diverged: that is a result, too
-            seconds = time.perf_counter() - started
-            return {**about, "failed": str(error), "seconds": seconds, "scores": {}, "norms": [None, None]}, {}
+            return {**about, "failed": str(error), "scores": {}, "norms": [None, None]}, {}
         finally:
             reporter.close()
-        seconds = time.perf_counter() - started
-        norms = [_mean_norm(vectors.vectors), None if targets is None else _mean_norm(targets)]
-        about |= {"seconds": seconds, "words": len(vectors), "loss": loss, "norms": norms}
-        report = (
-            evaluate({"model": vectors}, self.tasks, resamples=0, probes=(), progress=False) if self.tasks else None
-        )
-        about["scores"] = {} if report is None else _scores(report)
-        return about, _arrays(report)
-
-    def _outcomes(self, arrays: Mapping[str, Any]) -> dict[str, Outcome]:
-        """The answers of a model, beside the gold of the tasks."""
-        return {
-            task.name: Outcome(
-                arrays[f"{task.name}.values"].astype(np.float64), arrays[f"{task.name}.found"], task.gold
-            )
-            for task in self.tasks
-            if f"{task.name}.values" in arrays
-        }
+        about |= {"seconds": time.perf_counter() - started, "words": len(vectors), "loss": loss}
+        about["norms"] = [mean_norm(vectors.vectors), None if targets is None else mean_norm(targets)]
+        if not self.tasks:
+            return {**about, "scores": {}}, {}
+        report = evaluate({"model": vectors}, self.tasks, resamples=0, probes=(), progress=False)
+        return {**about, "scores": scores_of(report)}, arrays_of(report)
 
 
 class Labelled(Progress):
@@ -258,37 +225,19 @@ class Labelled(Progress):
         self.inner.close()
 
 
-def described(system: str, changed: Mapping[str, Any], seed: int) -> str:
-    """One training in a few words.
+def _stamps(inputs: Sequence[str]) -> list[list[Any]]:
+    """What tells one set of files from another without reading them."""
+    from mumon.corpus.sources import find_files
 
-    >>> described("CBOW correct", {"alpha": 0.07071, "window": 5}, 2)
-    'CBOW correct, rate 0.0707, window 5, seed 2'
-    """
-    spoken = [f"{'rate' if name == 'alpha' else name} {value:.3g}" for name, value in changed.items() if value]
-    return ", ".join([system, *spoken, f"seed {seed}"])
-
-
-def gensim_vectors(text: Path, options: Mapping[str, Any], threads: int, seed: int) -> WordVectors:
-    """What gensim makes of a text, in a process of its own."""
-    from mumon.vectors import WordVectors
-
-    with tempfile.TemporaryDirectory() as folder:
-        output = Path(folder) / "vectors.bin"
-        renamed = {"vector_size": "dim"}
-        job = {renamed.get(name, name): value for name, value in options.items()}
-        extra = {name: job.pop(name) for name in ("alpha", "max_final_vocab") if name in job}
-        job |= {"corpus": str(text), "output": str(output), "iterable": False, "sample": 1e-3}
-        job |= {"threads": threads, "seed": seed, "options": extra}
-        command = [sys.executable, "-m", "mumon.bench.peers.gensim_train", json.dumps(job)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            last = (done.stderr.strip().splitlines() or ["it wrote nothing"])[-1]
-            raise MumonError(f"gensim ended with exit code {done.returncode}: {last}")
-        return WordVectors.load(output)
+    files = [Path(name) for name in find_files(inputs)]
+    return [[str(file.resolve()), *((stat := file.stat()).st_size, stat.st_mtime_ns)] for file in files]
 
 
 def read_json(path: Path, what: str) -> dict[str, Any]:
     """A JSON object that someone else wrote."""
+    from mumon.errors import FormatError, one_line
+    from mumon.strict_json import parse
+
     if not path.is_file():
         raise OptionError(f"{path} is not a file; {what} should be there")
     try:
@@ -298,36 +247,3 @@ def read_json(path: Path, what: str) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise FormatError(f"{path} is not {what}: it holds a {type(record).__name__}; give the JSON file")
     return record
-
-
-def _stamps(inputs: Sequence[str]) -> list[list[Any]]:
-    """What tells one set of files from another without reading them."""
-    from mumon.corpus.sources import find_files
-
-    files = [Path(name) for name in find_files(inputs)]
-    return [[str(file.resolve()), *((stat := file.stat()).st_size, stat.st_mtime_ns)] for file in files]
-
-
-def _is_peer(system: str) -> bool:
-    return system.startswith("gensim")
-
-
-def _mean_norm(vectors: Any) -> float:
-    return float(np.linalg.norm(np.asarray(vectors, np.float64), axis=1).mean())
-
-
-def _scores(report: Report) -> dict[str, dict[str, float | None]]:
-    def of(task: str, fold: Any) -> float | None:
-        value = report.score("model", task, fold=fold).score
-        return None if value != value else value
-
-    return {task: {fold: of(task, fold) for fold in (*HALVES, "all")} for task in report.task_names}
-
-
-def _arrays(report: Report | None) -> dict[str, Any]:
-    """Answers as arrays: right and wrong as bytes, cosines as they are."""
-    arrays: dict[str, Any] = {}
-    for (_, task), outcome in () if report is None else report.outcomes.items():
-        kind = np.int8 if outcome.gold is None else np.float64
-        arrays |= {f"{task}.values": outcome.values.astype(kind), f"{task}.found": outcome.found}
-    return arrays

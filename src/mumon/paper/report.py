@@ -6,14 +6,14 @@ import base64
 import csv
 import io
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mumon.atomic import atomic_file
 from mumon.errors import OptionError
-from mumon.paper.results import Cell, Section
+from mumon.paper.results import PAPER, Cell, Section, Verdict
 
 PAGE, FINDINGS = "index.html", "findings.md"
 INSTALL = 'pip install "mumon[paper]"'
@@ -27,6 +27,7 @@ class Shown:
     id: str
     section: Section
     figures: list[dict[str, str]]
+    measured: str  # when and with what
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.section, name)
@@ -41,11 +42,13 @@ def check_installed() -> None:
         raise OptionError(f"the report needs {len(missing)} more packages, {' and '.join(missing)}; try {INSTALL}")
 
 
-def write_report(folder: Path, sections: Mapping[str, Section], about: Mapping[str, Any]) -> Path:
+def write_report(
+    folder: Path, sections: Mapping[str, Section], measured: Mapping[str, str], about: Mapping[str, Any]
+) -> Path:
     """Write the page, the findings, the tables and the figures of some sections; gives the page's path."""
     for name in ("tables", "figures"):
         (folder / name).mkdir(parents=True, exist_ok=True)
-    shown = [Shown(name, section, _figures(folder, section)) for name, section in sections.items()]
+    shown = [Shown(name, section, _figures(folder, section), measured[name]) for name, section in sections.items()]
     for section in sections.values():
         for table in section.tables:
             _write(folder / "tables" / f"{table.name}.csv", _csv([table.columns, *table.rows]))
@@ -62,19 +65,18 @@ def page(sections: list[Shown], about: Mapping[str, Any]) -> str:
         loader=PackageLoader("mumon.paper"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["shown"] = shown_cell
-    outcomes = Counter(verdict.outcome for each in sections for verdict in each.section.verdicts)
-    return environment.get_template("report.html").render(sections=sections, about=about, counts=_counted(outcomes))
+    counts = counted([each.section for each in sections])
+    return environment.get_template("report.html").render(sections=sections, about=about, counts=counts)
 
 
 def findings(sections: Mapping[str, Section], about: Mapping[str, Any]) -> str:
     """The verdicts as Markdown, claims that do not hold first."""
-    order = ("does not hold", "undecided", "holds", "beyond the paper")
-    outcomes = Counter(verdict.outcome for section in sections.values() for verdict in section.verdicts)
+    order = ("does not hold", "undecided", "holds", "not judged")
     where = f", {about['corpus']}" if about.get("corpus") else ""
-    lines = ["# Findings", "", f"Scale {about['scale']}{where}. {_counted(outcomes)}.", ""]
+    lines = ["# Findings", "", f"Scale {about['scale']}{where}. {counted(sections.values())}", ""]
     for outcome in order:
         told = [
-            f"- **{verdict.claim}** The paper: {verdict.paper}. Here: {verdict.ours}. ({section.title})"
+            f"- **{verdict.claim}** The paper: {verdict.paper}. Here: {verdict.ours}. ({section.title}{_by(verdict)})"
             for section in sections.values()
             for verdict in section.verdicts
             if verdict.outcome == outcome
@@ -96,11 +98,15 @@ def shown_cell(cell: Cell) -> str:
     return f"{cell:g}" if isinstance(cell, float) else str(cell)
 
 
-def _counted(outcomes: Mapping[Any, int]) -> str:
-    """How many claims hold, in a sentence without its full stop."""
-    asked = sum(count for outcome, count in outcomes.items() if outcome != "beyond the paper")
-    held, not_held, open_ = (outcomes.get(name, 0) for name in ("holds", "does not hold", "undecided"))
-    return f"Of {asked} claims, {held} hold here, {not_held} do not and {open_} are undecided"
+def counted(sections: Iterable[Section]) -> str:
+    """How many of the paper's claims hold, in a sentence."""
+    outcomes = Counter(v.outcome for section in sections for v in section.verdicts if v.source == PAPER)
+    held, not_held, open_ = (outcomes[name] for name in ("holds", "does not hold", "undecided"))
+    return f"Of {outcomes.total()} claims of the paper, {held} hold here, {not_held} do not and {open_} are undecided."
+
+
+def _by(verdict: Verdict) -> str:
+    return "" if verdict.source == PAPER else f"; asked by {verdict.source}"
 
 
 def _figures(folder: Path, section: Section) -> list[dict[str, str]]:

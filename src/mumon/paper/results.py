@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from mumon.paper.intervals import Estimate
 from mumon.paper.lab import Lab
 
-Outcome = Literal["holds", "does not hold", "undecided", "beyond the paper"]
+Outcome = Literal["holds", "does not hold", "undecided", "not judged"]
 Cell = str | float | int | None
+PAPER = "the paper"
+MARGIN = 1.0  # points on a mean score that still count as "as well as"
 
 
 @dataclass(frozen=True)
@@ -35,12 +37,13 @@ class Figure:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim of the paper's, its figures, ours, and what follows."""
+    """A claim, the paper's figures, ours, and what follows. `source` is who makes the claim."""
 
     claim: str
     paper: str
     ours: str
     outcome: Outcome
+    source: str = PAPER
 
 
 @dataclass(frozen=True)
@@ -72,3 +75,22 @@ def at_least(difference: Estimate, margin: float = 0.0) -> Outcome:
     ('undecided', 'holds')
     """
     return "holds" if difference.low > -margin else "does not hold" if difference.high < -margin else "undecided"
+
+
+def or_none(value: float) -> float | None:
+    """A number as JSON has it."""
+    return None if value != value else value
+
+
+def tenths(value: float | None) -> Cell:
+    """A score in a table.
+
+    >>> tenths(41.26), tenths(None)
+    (41.3, '–')
+    """
+    return "–" if value is None else round(value, 1)
+
+
+def signed(gaps: Mapping[str, Mapping[str, float]], name: str) -> str:
+    """A difference in a table, by the name of its task."""
+    return Estimate(**gaps[name]).signed if name in gaps else "–"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mumon import __version__
-from mumon.errors import FormatError, OptionError
+from mumon.errors import CorpusError, OptionError, TrainingError
 from mumon.paper.lab import Lab, read_json
 from mumon.paper.results import Item, Section
 from mumon.paper.scales import Scale, scale_of
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 FORMAT = "mumon-paper"
 DATA = "data"
+WITHOUT_TEXT = ("gradcheck", "sampler")
 Files = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
@@ -52,12 +53,14 @@ class PaperReport:
     page: Path
     sections: dict[str, Section]
     seconds: float
+    failed: dict[str, str]  # experiments that could not be made, and why
 
     def to_json(self) -> dict[str, Any]:
         """The verdicts, for programs."""
         return {
             "page": str(self.page),
             "seconds": self.seconds,
+            "failed": self.failed,
             "verdicts": [
                 {"item": name, **vars(verdict)}
                 for name, section in self.sections.items()
@@ -108,18 +111,18 @@ def run_paper(
     from mumon.threads import available_cores
 
     started, home, chosen_scale = time.perf_counter(), Path(output), scale_of(scale)
-    wanted, asked = _wanted(names)
+    wanted, asked = chosen_items(names)
     check_installed()
-    check_folder(home, chosen_scale)
-    given = _given(extrinsic, bench)
+    given, files = _given(extrinsic, bench), _names(corpus)
+    about = _about(chosen_scale, files, command)
+    check_folder(home, about)
+    failed: dict[str, str] = {}
     with chosen_progress(progress) as reporter:
         place = Path(cache) if cache is not None else home / "cache"
         place.mkdir(parents=True, exist_ok=True)
-        inputs, tasks = _text(chosen_scale, _names(corpus), place, reporter)
-        lab = Lab(
-            chosen_scale, inputs, tasks, place, threads or available_cores(), reporter, given=given, c4=_names(c4)
-        )
-        about = _about(lab, corpus is not None, command)
+        inputs, tasks = _text(chosen_scale, files, wanted, place, reporter)
+        workers = threads or available_cores()
+        lab = Lab(chosen_scale, inputs, tasks, place, workers, reporter, given=given, c4=_names(c4))
         for number, item in enumerate(wanted, 1):
             reason = _left_out(item.name, lab, asked)
             if reason is not None:
@@ -127,43 +130,57 @@ def run_paper(
                 continue
             reporter.note(f"{item.name} ({number} of {len(wanted)}): {item.about}")
             lab.label = item.name
-            _save(home, item, item.measure(lab), about)
-        sections = {
-            name: item.section(record["data"])
-            for name, item in items().items()
-            if (record := _saved(home, name, chosen_scale)) is not None
-        }
-        page = write_report(home, sections, about)
-    return PaperReport(page, sections, time.perf_counter() - started)
+            try:
+                _save(home, item, item.measure(lab), about)
+            except (TrainingError, CorpusError) as error:  # the other experiments may still be made
+                failed[item.name] = str(error)
+                reporter.note(f"{item.name} failed: {error}")
+        if not any((home / DATA).glob("*.json")):
+            raise TrainingError(
+                f"none of the {len(wanted)} experiments could be made: "
+                f"{next(iter(failed.values()), 'all are left out')}"
+            )
+        sections, measured, _ = rendered(home)
+        page = write_report(home, sections, measured, about)
+    return PaperReport(page, sections, time.perf_counter() - started, failed)
 
 
-def rendered(folder: Path) -> tuple[dict[str, Section], dict[str, Any]]:
-    """The sections of a report, made anew from its data, and what it says of itself."""
-    records = {
-        name: read_json(path, "data of a report")
-        for name in items()
-        if (path := folder / DATA / f"{name}.json").exists()
-    }
-    about = next(iter(records.values()))["about"]
-    return {name: items()[name].section(record["data"]) for name, record in records.items()}, about
+def rendered(folder: Path) -> tuple[dict[str, Section], dict[str, str], dict[str, Any]]:
+    """The sections of a report, made anew from its data, when each was measured, and what the report says of itself."""
+    paths = {name: folder / DATA / f"{name}.json" for name in items()}
+    records = {name: read_json(path, "data of a report") for name, path in paths.items() if path.exists()}
+    sections = {name: items()[name].section(record["data"]) for name, record in records.items()}
+    measured = {name: _measured(record["about"]) for name, record in records.items()}
+    return (
+        sections,
+        measured,
+        max((record["about"] for record in records.values()), key=lambda about: about["machine"]["date"]),
+    )
 
 
-def check_folder(home: Path, scale: Scale) -> None:
-    """Refuse a folder that holds anything but a report of this scale."""
+def check_folder(home: Path, about: Mapping[str, Any]) -> None:
+    """Refuse a folder that holds anything but a report of this scale on this text."""
     if home.exists() and not home.is_dir():
         raise OptionError(f"{home} is a file and the report was to be a folder; choose another name")
     entries = [path.name for path in home.iterdir()] if home.exists() else []
-    if entries and not (home / DATA).is_dir() and entries != ["cache"]:
+    known = sorted((home / DATA).glob("*.json"))
+    if entries and not known and entries != ["cache"]:
         raise OptionError(f"{home} has {len(entries)} entries and is no report; choose another name")
-    for path in sorted((home / DATA).glob("*.json")):
-        found = read_json(path, "data of a report").get("scale")
-        if found != scale.name:
+    for path in known:
+        record = read_json(path, "data of a report")
+        if record.get("format") != FORMAT or not isinstance(record.get("about"), dict):
             raise OptionError(
-                f"{home} holds a report of the scale {found} and this is {scale.name}; choose another folder"
+                f"{home} has {len(entries)} entries, and {path.name} in it is no report; choose another name"
             )
+        for name, what in (("scale", "scale"), ("corpus", "text")):
+            found, new = record["about"].get(name), about[name]
+            if found != new:
+                raise OptionError(
+                    f"{home} holds a report of the {what} {found} and this is {new}; choose another folder"
+                )
 
 
-def _wanted(names: Sequence[str]) -> tuple[list[Item], set[str]]:
+def chosen_items(names: Sequence[str]) -> tuple[list[Item], set[str]]:
     """The experiments, in the order of the report, and those that were asked for by name."""
     known = items()
     unknown = [name for name in names if name not in known and name != "all"]
@@ -194,11 +211,15 @@ def _given(extrinsic: str | os.PathLike[str] | None, bench: str | os.PathLike[st
     return {name: read(Path(path)) for name, (path, read) in readers.items() if path is not None}
 
 
-def _text(scale: Scale, corpus: list[str], place: Path, progress: Progress) -> tuple[list[str], list[Task]]:
-    """The corpus and the tasks: those given, or made up."""
+def _text(
+    scale: Scale, corpus: list[str], wanted: Sequence[Item], place: Path, progress: Progress
+) -> tuple[list[str], list[Task]]:
+    """The corpus and the tasks: those given, or made up, or none if nobody needs them."""
     from mumon.evaluation import load_tasks
     from mumon.paper.generated import SENTENCES, questions, write_text
 
+    if all(item.name in WITHOUT_TEXT for item in wanted):
+        return [], []
     if corpus:
         return corpus, load_tasks(progress=progress)
     if scale.name != "small":
@@ -210,29 +231,33 @@ def _text(scale: Scale, corpus: list[str], place: Path, progress: Progress) -> t
     return [str(path)], questions()
 
 
-def _about(lab: Lab, named: bool, command: str) -> dict[str, Any]:
+def _about(scale: Scale, files: list[str], command: str) -> dict[str, Any]:
+    """What the report says of itself; the text by names and sizes, not by places on this machine."""
     from mumon.bench.machine import describe
+    from mumon.corpus.sources import find_files
 
-    names = ", ".join(Path(name).name for name in lab.inputs) if named else "a made-up language"
-    return {"scale": lab.scale.name, "corpus": names, "mumon": __version__, "machine": describe(), "command": command}
+    texts = (
+        [f"{Path(name).name} ({Path(name).stat().st_size / 1e6:,.1f} MB)" for name in find_files(files)]
+        if files
+        else []
+    )
+    corpus = ", ".join(texts) or "a made-up language"
+    return {"scale": scale.name, "corpus": corpus, "mumon": __version__, "machine": describe(), "command": command}
+
+
+def _measured(about: Mapping[str, Any]) -> str:
+    """When and with what a section was measured."""
+    machine = about["machine"]
+    commit = f", commit {machine['commit']}" if machine.get("commit") else ""
+    return f"measured {machine['date']} with mumon {about['mumon']}{commit}"
 
 
 def _save(home: Path, item: Item, data: dict[str, Any], about: Mapping[str, Any]) -> None:
     from mumon.sweep.plan import write_json
 
     (home / DATA).mkdir(parents=True, exist_ok=True)
-    record = {"format": FORMAT, "item": item.name, "scale": about["scale"], "about": about, "data": data}
+    record = {"format": FORMAT, "item": item.name, "about": about, "data": data}
     write_json(home / DATA / f"{item.name}.json", record)
-
-
-def _saved(home: Path, name: str, scale: Scale) -> dict[str, Any] | None:
-    path = home / DATA / f"{name}.json"
-    if not path.exists():
-        return None
-    record = read_json(path, "data of a report")
-    if record.get("format") != FORMAT or record.get("scale") != scale.name:
-        raise FormatError(f"{path} is not data of a {scale.name} report; remove it, or choose another folder")
-    return record
 
 
 def _names(files: Files | None) -> list[str]:

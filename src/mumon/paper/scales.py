@@ -21,7 +21,7 @@ class Scale:
     resamples: int
     table_sentences: int | None  # Table 1, rates
     seeds: int
-    peer_seeds: int  # of gensim, whose runs are the longest
+    fewer_seeds: int  # of the longest runs, of learning curves and of every k
     sizes: tuple[int | None, ...]  # learning curves
     norm_sentences: int | None
     norm_epochs: int
@@ -55,7 +55,7 @@ SCALES = {
             resamples=200,
             table_sentences=6_000,
             seeds=2,
-            peer_seeds=2,
+            fewer_seeds=2,
             sizes=(1_500, 6_000),
             norm_sentences=6_000,
             norm_epochs=2,
@@ -83,11 +83,11 @@ SCALES = {
             resamples=1_000,
             table_sentences=700_000,
             seeds=3,
-            peer_seeds=2,
+            fewer_seeds=2,
             sizes=(44_000, 175_000, 700_000, None),
             norm_sentences=1_000_000,
             norm_epochs=5,
-            negatives=(1, 2, 5, 10, 20, 40),
+            negatives=(2, 5, 10, 20),
             negative_sentences=175_000,
             angle_sentences=175_000,
             angle_windows=4_000,
@@ -111,7 +111,7 @@ SCALES = {
             resamples=1_000,
             table_sentences=None,
             seeds=3,
-            peer_seeds=3,
+            fewer_seeds=3,
             sizes=(1_000_000, 4_000_000, 16_000_000, None),
             norm_sentences=1_000_000,
             norm_epochs=5,

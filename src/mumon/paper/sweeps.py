@@ -7,7 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mumon.paper.lab import Lab, Part, Trained
+from mumon.errors import TrainingError
+from mumon.paper.lab import Lab, Part
+from mumon.paper.runs import Trained
 
 STEP = 2.0  # between neighbouring rates
 MOST = 9  # rates in one sweep, however far its best runs away
@@ -45,15 +47,19 @@ def bracket(centre: float, train: Callable[[float], Trained]) -> Swept:
         for power in powers:
             if power not in runs:
                 runs[power] = train(rounded(centre * STEP**power))
-        best = max(runs, key=lambda power: _dev(runs[power]))
+        best = max(runs, key=lambda power: dev(runs[power]))
         edge = best - 1 if best == min(runs) else best + 1 if best == max(runs) else None
-        if edge is None or len(runs) >= MOST or math.isinf(_dev(runs[best])):
+        if math.isinf(dev(runs[best])):
+            reason = runs[best].failed or "no task has questions whose words occur"
+            raise TrainingError(f"none of {len(runs)} rates around {centre:.3g} gave vectors with a score: {reason}")
+        if edge is None or len(runs) >= MOST:
             return Swept({rounded(centre * STEP**power): runs[power] for power in sorted(runs)},
                          rounded(centre * STEP**best))  # fmt: skip
         powers = [edge]
 
 
-def _dev(run: Trained) -> float:
+def dev(run: Trained) -> float:
+    """By what runs are compared; a failed one is worse than any."""
     mean = run.mean("dev")
     return -math.inf if math.isnan(mean) else mean
 
