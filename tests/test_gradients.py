@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mumon.gradcheck import finite_differences
 from mumon.kernels import cbow, numerics, reference, skipgram
 from mumon.kernels.blocks import sample_block
 from mumon.sampling import alias_table
@@ -24,18 +25,6 @@ NOISE = [2, 0, 6]  # word 0 is a target above: it must not be its own negative
 def matrices(seed=0, rows=V):
     random = np.random.default_rng(seed)
     return random.normal(0, 0.1, (rows, D)), random.normal(0, 0.1, (rows, D))
-
-
-def finite_differences(loss, matrix, step=1e-6):
-    gradient = np.zeros_like(matrix)
-    for place in np.ndindex(matrix.shape):
-        saved = matrix[place]
-        matrix[place] = saved + step
-        above = loss()
-        matrix[place] = saved - step
-        gradient[place] = (above - loss()) / (2 * step)
-        matrix[place] = saved
-    return gradient
 
 
 @pytest.mark.parametrize("mean", [True, False], ids=["mean", "sum"])

@@ -18,7 +18,7 @@ from mumon import Word2Vec, cli
 from mumon.errors import MumonError, OptionError, TrainingError
 from mumon.evaluation.bootstrap import Outcome
 from mumon.kernels import reference
-from mumon.paper import angle, curves, estimate, generated, intervals, items, norms, run_paper
+from mumon.paper import angle, cosines, curves, estimate, generated, intervals, items, norms, run_paper
 from mumon.paper.cache import Cache
 from mumon.paper.lab import Lab
 from mumon.paper.results import Section, Verdict
@@ -347,7 +347,7 @@ def test_the_measured_angle_is_that_of_the_references_gradients():
         ]
         both.append(np.concatenate([sum(each).ravel() for each in zip(*parts, strict=True)]))
     expected = both[0] @ both[1] / np.linalg.norm(both[0]) / np.linalg.norm(both[1])
-    assert angle.update_cosine(source, target, windows) == pytest.approx(expected, abs=1e-12)
+    assert cosines.update_cosine(source, target, windows) == pytest.approx(expected, abs=1e-12)
 
 
 def test_rows_of_equal_norm_have_the_closed_form_of_the_paper():
@@ -357,8 +357,8 @@ def test_rows_of_equal_norm_have_the_closed_form_of_the_paper():
     faulty[:C] *= C
     cosine = (correct * faulty).sum() / np.linalg.norm(correct) / np.linalg.norm(faulty)
     # The correct source steps are 1/C of a row of norm C each: the paper's norm is that of ∂L/∂v_c.
-    assert angle.cosine(C, k) == pytest.approx((C * C + k + 1) / np.sqrt((C**3 + k + 1) * (C + k + 1)))
-    assert angle.cosine(C, k) == pytest.approx(cosine)
+    assert cosines.cosine(C, k) == pytest.approx((C * C + k + 1) / np.sqrt((C**3 + k + 1) * (C + k + 1)))
+    assert cosines.cosine(C, k) == pytest.approx(cosine)
 
 
 def test_the_curve_has_the_loss_that_training_reports(tmp_path):
@@ -489,9 +489,9 @@ def test_the_committed_norms_and_angles_are_the_papers_within_the_stated_toleran
     for update, paper in norms.PAPER.items():
         for (source, _), expected in zip(data["norms"][update], paper, strict=True):
             assert source == pytest.approx(expected, rel=norms.TOLERANCE)
-    assert angle.cosine(5, 5) == pytest.approx(0.82, abs=0.005)
-    assert angle.least(20) == pytest.approx((0.68, 9, 20), abs=0.005)
-    assert angle.least(angle.MOST)[0] == pytest.approx(0.303, abs=0.0005)
+    assert cosines.cosine(5, 5) == pytest.approx(0.82, abs=0.005)
+    assert cosines.least(20) == pytest.approx((0.68, 9, 20), abs=0.005)
+    assert cosines.least(angle.MOST)[0] == pytest.approx(0.303, abs=0.0005)
 
 
 def test_verdicts_are_decided_by_intervals():

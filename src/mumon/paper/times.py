@@ -12,19 +12,24 @@ from typing import Any
 from mumon.bench.comparison import schedule
 from mumon.bench.machine import describe
 from mumon.bench.runner import Run, Runner
-from mumon.bench.systems import DISTRIBUTIONS, Chosen, System, choose
+from mumon.bench.systems import Chosen, System, choose
 from mumon.bench.work import Work, prepare_corpus
 from mumon.errors import FormatError
-from mumon.paper.figures import plain_log
 from mumon.paper.lab import Lab, read_json
-from mumon.paper.results import Figure, Item, Section, Table, Verdict
-from mumon.plot_style import COLOURS, MARKS
+from mumon.paper.results import Figure, Item, Section, Verdict
+from mumon.paper.time_tables import (
+    PAPER_RATIO,
+    draw_times,
+    given_table,
+    given_told,
+    median_of,
+    ratio_table,
+    times_table,
+)
 
 IDS = ("mumon-cbow", "mumon-sg", "mumon-cbow-exact", "mumon-sg-exact", "gensim-cbow", "gensim-sg", "word2vec-cbow",
        "word2vec-sg", "fasttext-cbow", "fasttext-sg")  # fmt: skip
 SMALL = ("mumon-cbow", "mumon-sg", "gensim-cbow", "gensim-sg")
-PAPER_RATIO = 3.31  # kōan's skip-gram to its CBOW, in hours
-UNITS = ((7200.0, 3600.0, "hours"), (300.0, 60.0, "minutes"), (0.0, 1.0, "seconds"))
 
 
 def measure(lab: Lab) -> dict[str, Any]:
@@ -118,7 +123,7 @@ def bench_of(path: Path) -> dict[str, Any]:
         }
         about = {name: record["corpus"][name] for name in ("sentences", "tokens")}
         given = {**about, "work": record["work"], "machine": record["machine"], "rows": rows, "rounds": rounds}
-        _given_table(given)  # whatever it lacks is noticed before anything is measured
+        given_table(given)  # whatever it lacks is noticed before anything is measured
     except (KeyError, TypeError, ValueError) as error:
         raise FormatError(
             f"{path} lacks times or scores ({error!r}); give the results of mumon bench with quality"
@@ -129,15 +134,15 @@ def bench_of(path: Path) -> dict[str, Any]:
 def section(data: dict[str, Any]) -> Section:
     """Times, and what skip-gram costs more."""
     ratios, work = cost_ratios(data), data["work"]
-    tables = [_table(data), _ratio_table(ratios), *([_given_table(data["given"])] if data["given"] else [])]
-    drawn = [Figure("times", "Training time against threads.", lambda figure: _draw(figure, data), (9.4, 4.6))]
+    tables = [times_table(data), ratio_table(ratios), *([given_table(data["given"])] if data["given"] else [])]
+    drawn = [Figure("times", "Training time against threads.", lambda figure: draw_times(figure, data), (9.4, 4.6))]
     return Section(
         "Training time",
         f"Wall time from text to saved vectors, each run a process of its own: {data['sentences']:,} sentences "
         f"({data['tokens'] / 1e6:.3g} M words), {work['dim']} dimensions, {work['epochs']} epochs, window "
         f"{work['window']}, {work['negative']} noise words, every system at its own default rate. Runs are "
         "interleaved; medians, with the fastest and the slowest. Starting Python and loading the compiled kernels is "
-        f"part of the time and weighs on short runs.{_given_told(data['given']) if data['given'] else ''}",
+        f"part of the time and weighs on short runs.{given_told(data['given']) if data['given'] else ''}",
         _verdicts(data, ratios),
         tables,
         drawn if data["runs"] else [],
@@ -193,7 +198,7 @@ def cost_ratios(data: dict[str, Any]) -> dict[str, tuple[float, float]]:
 def _training_only(data: dict[str, Any]) -> str:
     """mumon's ratio without what both have in common: starting Python and reading the text."""
     alone = {
-        id_: _median(data, id_, max(data["threads"]), "training_seconds")
+        id_: median_of(data, id_, max(data["threads"]), "training_seconds")
         for id_ in ("mumon-cbow", "mumon-sg", "mumon-cbow-exact", "mumon-sg-exact")
     }
     told = [
@@ -205,11 +210,6 @@ def _training_only(data: dict[str, Any]) -> str:
         if sg and cbow
     ]
     return f"; by training alone, without start and reading: {', '.join(told)}" if told else ""
-
-
-def _median(data: dict[str, Any], id_: str, threads: int, name: str = "seconds") -> float | None:
-    times = [run[name] for run in data["runs"] if (run["system"], run["threads"]) == (id_, threads) and run[name]]
-    return median(times) if times else None
 
 
 PEERS = {
@@ -235,81 +235,6 @@ def _speeds(data: dict[str, Any]) -> dict[str, list[float]]:
         for name, (peer, own) in PEERS.items()
         if seconds.get(peer) and seconds.get(own)
     }
-
-
-def _unit(longest: float) -> tuple[float, str]:
-    return next((divisor, name) for least, divisor, name in UNITS if longest >= least)
-
-
-def _table(data: dict[str, Any]) -> Table:
-    rows = []
-    for id_, system in data["systems"].items():
-        row: list[Any] = [system["name"]]
-        for threads in data["threads"]:
-            times = [run["seconds"] for run in data["runs"] if (run["system"], run["threads"]) == (id_, threads)]
-            row.append(f"{median(times):.1f} [{min(times):.1f}–{max(times):.1f}]" if times else "failed")
-        alone = _median(data, id_, max(data["threads"]), "training_seconds")
-        rows.append([*row, "" if alone is None else f"{alone:.1f}"])
-    columns = ["", *(f"{threads} thread{'s' * (threads > 1)}, s" for threads in data["threads"]), "training alone, s"]
-    return Table("times", "Seconds by threads", columns, rows)
-
-
-def _ratio_table(ratios: dict[str, tuple[float, float]]) -> Table:
-    rows: list[list[Any]] = [[name, round(low, 2), round(high, 2)] for name, (low, high) in ratios.items()]
-    return Table(
-        "times-ratio",
-        "Skip-gram's time over CBOW's",
-        ["", "least", "most"],
-        [*rows, ["kōan (paper)", PAPER_RATIO, PAPER_RATIO]],
-    )
-
-
-def _given_told(given: dict[str, Any]) -> str:
-    return (
-        f" The last table is an earlier `mumon bench` on {given['sentences']:,} sentences, {given['work']['dim']} "
-        "dimensions, with quality (all items) beside the time."
-    )
-
-
-def _given_table(given: dict[str, Any]) -> Table:
-    tasks = [task for task in given["rows"][0]["scores"] if task != "mean"]
-    rows = [
-        [
-            row["name"],
-            *(round(row["scores"][task], 1) for task in tasks),
-            f"{row['scores']['mean']:.1f} [{row['interval'][0]:.1f} … {row['interval'][1]:.1f}]",
-            f"{row['seconds']:.0f} [{row['fastest']:.0f}–{row['slowest']:.0f}]",
-            f"{row['peak_bytes'] / 1e6:.0f}",
-        ]
-        for row in given["rows"]
-    ]
-    return Table("times-bench", "Quality and time on the larger corpus", ["", *tasks, "mean", "seconds", "MB"], rows)
-
-
-def _draw(figure: Any, data: dict[str, Any]) -> None:
-    panels = figure.subplots(1, 2, sharey=True)
-    colours = {name: COLOURS[place] for place, name in enumerate(["mumon", *DISTRIBUTIONS])}
-    divisor, unit = _unit(max(run["seconds"] for run in data["runs"]))
-    for axes, objective, title in zip(panels, ("cbow", "sg"), ("CBOW", "Skip-gram"), strict=True):
-        for id_, system in data["systems"].items():
-            if system["objective"] == objective:
-                name = system["implementation"]
-                known = [threads for threads in data["threads"] if _median(data, id_, threads)]
-                axes.plot(
-                    known,
-                    [(_median(data, id_, threads) or 0) / divisor for threads in known],
-                    marker=MARKS[list(colours).index(name)],
-                    color=colours[name],
-                    linestyle="--" if id_.endswith("exact") else "-",
-                    label=system["name"],
-                )
-        axes.set(xscale="log", yscale="log", xlabel="threads", title=title)
-        plain_log(axes.xaxis, data["threads"])
-        axes.legend(fontsize=8)
-    ticks = [base * 10.0**power for power in range(-2, 5) for base in (1, 1.5, 2, 3, 5, 7)]
-    low, high = panels[0].get_ylim()
-    plain_log(panels[0].yaxis, [tick for tick in ticks if low <= tick <= high])
-    panels[0].set_ylabel(f"training time, {unit}")
 
 
 ITEM = Item("times", "training time against threads, per implementation", measure, section)
