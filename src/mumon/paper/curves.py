@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mumon import __version__
-from mumon.errors import CorpusError
+from mumon.errors import CorpusError, TrainingError
 from mumon.evaluation.bootstrap import interval, item_draws
 from mumon.matrices import initial_rows, new_matrix
 from mumon.paper.figures import SHADES, curve
@@ -16,12 +16,13 @@ from mumon.paper.intervals import Estimate, estimate_of
 from mumon.paper.lab import Lab, Labelled, Part
 from mumon.paper.results import Figure, Item, Section, Table, Verdict, at_least
 from mumon.paper.runs import SYSTEMS
+from mumon.paper.sweeps import MOST, STEP, rounded
 from mumon.position import Block
 from mumon.settings import Schedule, Settings
 from mumon.training import Trainer
 from mumon.vocab import Vocabulary
 
-# From the paper's rate for the correct update up, and from gensim's for the faulty one; the best of each are compared.
+# From the paper's rate for the correct update up, and from gensim's for the faulty one; as many more as it takes.
 RATES = {"correct": (0.075, 0.15, 0.3), "faulty": (0.025, 0.05, 0.1)}
 FEWEST = 4  # points of a curve
 LEAST = 1e-4
@@ -49,14 +50,11 @@ def measure(lab: Lab) -> dict[str, Any]:
     part = lab.part(lab.scale.curve_sentences)
     if part.tokens < FEWEST * lab.scale.curve_batch:
         raise CorpusError(f"the corpus has {part.tokens:,} words, too few for curves; give more text")
-    pairs = [(update, rate) for update, rates in RATES.items() for rate in rates]
-    losses = {pair: np.array(_kept(lab, part, *pair)) for pair in pairs}
+    losses = {(update, rate): loss for update in RATES for rate, loss in _swept(lab, part, update).items()}
     count = min(map(len, losses.values()))
-    per_point = max(1, min(round(lab.scale.curve_step / lab.scale.curve_batch), count // FEWEST))
+    per_point = _per_point(lab, count)
     points = [slice(start, start + per_point) for start in range(0, count - per_point + 1, per_point)]
-    best = {
-        update: min(rates, key=lambda rate: losses[update, rate][points[-1]].mean()) for update, rates in RATES.items()
-    }
+    best = {update: _best({r: loss for (u, r), loss in losses.items() if u == update}, per_point) for update in RATES}
     gaps = losses["correct", best["correct"]][:count] - losses["faulty", best["faulty"]][:count]
     resamples = lab.scale.resamples
     return {
@@ -70,6 +68,30 @@ def measure(lab: Lab) -> dict[str, Any]:
         ],
         "difference": [_mean(gaps[where], resamples).to_json() for where in points],
     }
+
+
+def _swept(lab: Lab, part: Part, update: str) -> dict[float, Any]:
+    """The losses of an update by rate: those of RATES, and more until the one that ends lowest is not at an edge."""
+    losses = {rate: np.array(_kept(lab, part, update, rate)) for rate in RATES[update]}
+    while len(losses) < MOST:
+        best = _best(losses, _per_point(lab, len(next(iter(losses.values())))))
+        if min(losses) < best < max(losses):
+            break
+        more = rounded(best * STEP if best == max(losses) else best / STEP)
+        try:
+            losses[more] = np.array(_kept(lab, part, update, more))
+        except TrainingError:  # it diverged, so the one before is the highest that can be used
+            break
+    return dict(sorted(losses.items()))
+
+
+def _per_point(lab: Lab, batches: int) -> int:
+    return max(1, min(round(lab.scale.curve_step / lab.scale.curve_batch), batches // FEWEST))
+
+
+def _best(losses: dict[float, Any], last: int) -> float:
+    """The rate whose last point is lowest."""
+    return min(losses, key=lambda rate: float(losses[rate][-last:].mean()))
 
 
 def _kept(lab: Lab, part: Part, update: str, rate: float) -> list[float]:
@@ -132,7 +154,7 @@ def section(data: dict[str, Any]) -> Section:
     return Section(
         "Training curves",
         f"The mean loss per token of one pass over {data['tokens'] / 1e6:.3g} M words, one SGD step per window, for "
-        f"each update at three rates; those that end lowest are compared. Each point is the mean of {data['step']:,} "
+        f"each update at several rates; those that end lowest are compared. Each point is the mean of {data['step']:,} "
         "tokens of text that was not seen before; bands are 95 % bootstrap intervals over its batches of "
         f"{data['batch']:,} tokens, and so do not tell what another seed would change.",
         verdicts,
