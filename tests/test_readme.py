@@ -80,9 +80,47 @@ def test_the_demo_trains_on_the_documentation_of_this_python(capfd, monkeypatch,
     assert len(WordVectors.load(tmp_path / "docs.mumon")) > 3000
 
 
+REPORT = README.parent / "docs" / "paper-report"
+
+
+def reported(name):
+    """The data of a section of the committed report."""
+    return json.loads((REPORT / "data" / f"{name}.json").read_text())["data"]
+
+
+def table_under(text, head):
+    """The rows of the table whose head begins so, that one included, without stars."""
+    lines = (head + text.split(head)[1]).split("\n\n")[0].splitlines()
+    return [[cell.strip(" *") for cell in line.split("|")[1:-1]] for line in lines if not line.startswith("|---")]
+
+
+def test_every_number_of_the_results_is_in_the_committed_report():
+    results = README.read_text().split("## Results")[1].split("## How fast")[0]
+    told = (REPORT / "index.html").read_text()
+    known = set(re.findall(r"\d+\.\d+", re.sub(r'src="[^"]*"', "", told)))
+    numbers = set(re.findall(r"(?<![\w.])\d+\.\d+(?![\w.]*\.)", results))
+    assert len(numbers) > 80
+    assert numbers <= known, sorted(numbers - known)
+
+
+def test_table_1_is_that_of_the_committed_report():
+    data = reported("table1")
+    rows = {row["system"]: row for row in data["rows"]}
+    head, *table = table_under(README.read_text(), "| | rate | ws353")
+    assert head[2:] == [*data["tasks"], "mean"]
+    assert [name for name, *_ in table] == list(rows)
+    for name, rate, *scores, mean in table:
+        found = rows[name]
+        assert float(rate) == found["rate"]
+        assert scores == [f"{found['test'][task]:.1f}" for task in data["tasks"]]
+        assert mean == f"{found['mean']['value']:.1f} ± {(found['mean']['high'] - found['mean']['low']) / 2:.1f}"
+
+
 def test_the_table_of_results_is_that_of_the_committed_run():
     folder = README.parent / "benchmarks/results/wikipedia-700k"
     summary = {row["name"]: row for row in json.loads((folder / "results.json").read_text())["summary"]}
+    given = {row["name"]: row["seconds"] for row in reported("times")["given"]["rows"]}
+    assert given == {name: row["seconds"] for name, row in summary.items()}
     table = README.read_text().split("## Results")[1].split("![")[0]
     rows = [[cell.strip(" *") for cell in line.split("|")[1:-1]] for line in table.splitlines() if line.startswith("|")]
     assert len(rows) == 2 + 7
@@ -96,6 +134,8 @@ def test_the_table_of_results_is_that_of_the_committed_run():
 def test_the_table_of_real_tasks_is_that_of_the_committed_run():
     told = json.loads((README.parent / "benchmarks/results/extrinsic.json").read_text())
     scores = {(row["model"], row["task"]): row for row in told["scores"]}
+    given = {(row["model"], row["task"]): row["score"] for row in reported("extrinsic")["scores"]}
+    assert given == {pair: row["score"] for pair, row in scores.items()}
     for text in (README.read_text(), (README.parent / "docs/extrinsic.md").read_text()):
         table = text.split("| | SST-2 |")[1].split("\n\n")[0]
         rows = [
