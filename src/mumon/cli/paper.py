@@ -28,7 +28,7 @@ def paper(
         ),
     ] = None,
     scale: Annotated[
-        str, typer.Option(help="small (minutes), medium (about an hour on 2 cores) or full (the paper's settings).")
+        str, typer.Option(help="small (minutes), medium (an hour or two on 2 cores) or full (the paper's settings).")
     ] = "small",
     corpus: Annotated[
         list[str] | None,

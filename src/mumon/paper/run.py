@@ -90,7 +90,7 @@ def run_paper(
     names
         Which experiments (see `items`), or "all".
     scale
-        "small" (minutes), "medium" (about an hour on two cores) or "full" (the paper's settings).
+        "small" (minutes), "medium" (an hour or two on two cores) or "full" (the paper's settings).
     corpus
         Text with one sentence per line. Without it, "small" makes up a language with questions of its own.
     output, cache

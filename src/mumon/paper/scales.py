@@ -1,4 +1,4 @@
-"""How much is done: `small` in CI, `medium` in about an hour on two cores, `full` as the paper did it."""
+"""How much is done: `small` in CI, `medium` in an hour or two on two cores, `full` as the paper did it."""
 
 from __future__ import annotations
 
