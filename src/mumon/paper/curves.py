@@ -179,7 +179,12 @@ def _table(data: dict[str, Any]) -> Table:
 def _draw(figure: Any, data: dict[str, Any]) -> None:
     axes = figure.add_subplot()
     along = [data["step"] * (place + 1) / 1e6 for place in range(len(data["difference"]))]
+    highest = 1.5 * max(
+        line["points"][0]["value"] for line in data["series"] if line["rate"] == data["best"][line["update"]]
+    )
     for line in data["series"]:
+        if max(point["value"] for point in line["points"]) > highest:
+            continue  # it diverges, and would flatten the others
         update, name = line["update"], f"{line['update']}, rate {line['rate']:g}"
         if line["rate"] == data["best"][update]:
             curve(axes, along, [estimate_of(point) for point in line["points"]], name, SHADES[update])

@@ -129,10 +129,10 @@ def _gaps(source: dict[str, list[float]]) -> dict[tuple[str, int], float]:
 def _table(data: dict[str, Any], source: dict[str, list[float]], target: dict[str, list[float]]) -> Table:
     rows: list[list[Any]] = []
     for update in PAPER:
-        rows.append([f"source, {update}", *(round(norm, 2) for norm in source[update])])
-        rows.append([f"source, {update}, paper", *PAPER[update]])
-    rows.append([f"source, faulty, rate {SLOWER}", *(round(pair[0], 2) for pair in data["slower"])])
-    rows += [[f"target, {update}", *(round(norm, 2) for norm in target[update])] for update in PAPER]
+        rows.append([f"source, {update}", *(f"{norm:.2f}" for norm in source[update])])
+        rows.append([f"source, {update}, paper", *(f"{norm:.2f}" for norm in PAPER[update])])
+    rows.append([f"source, faulty, rate {SLOWER}", *(f"{pair[0]:.2f}" for pair in data["slower"])])
+    rows += [[f"target, {update}", *(f"{norm:.2f}" for norm in target[update])] for update in PAPER]
     rows.append(["target, correct, paper", *[PAPER_TARGET] * len(WINDOWS)])
     return Table("norms", "Mean norm by width", ["", *map(str, data["windows"])], rows)
 

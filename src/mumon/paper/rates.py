@@ -8,7 +8,7 @@ from mumon.paper.figures import SHADES, plain_log
 from mumon.paper.intervals import difference, estimate_of
 from mumon.paper.intrinsic import seeded
 from mumon.paper.lab import Lab
-from mumon.paper.results import Figure, Item, Section, Table, Verdict, at_least, or_none
+from mumon.paper.results import Figure, Item, Section, Table, Verdict, at_least, or_none, tenths
 from mumon.paper.sweeps import STEP, dev, rounded, sweep_rates
 
 SYSTEMS = ("CBOW correct", "CBOW faulty", "CBOW correct, exact", "CBOW faulty, exact")
@@ -96,7 +96,7 @@ def _table(data: dict[str, Any]) -> Table:
         [
             curve["system"],
             point["rate"],
-            *("failed" if point[fold] is None else round(point[fold], 1) for fold in ("dev", "test")),
+            *("failed" if point[fold] is None else tenths(point[fold]) for fold in ("dev", "test")),
             "best" if point["rate"] == curve["best"] else "",
         ]
         for curve in data["curves"]

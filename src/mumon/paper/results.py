@@ -82,13 +82,13 @@ def or_none(value: float) -> float | None:
     return None if value != value else value
 
 
-def tenths(value: float | None) -> Cell:
+def tenths(value: float | None) -> str:
     """A score in a table.
 
     >>> tenths(41.26), tenths(None)
-    (41.3, '–')
+    ('41.3', '–')
     """
-    return "–" if value is None else round(value, 1)
+    return "–" if value is None else f"{value:.1f}"
 
 
 def signed(gaps: Mapping[str, Mapping[str, float]], name: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from mumon.bench.systems import DISTRIBUTIONS
 from mumon.paper.figures import plain_log
-from mumon.paper.results import Table
+from mumon.paper.results import Table, tenths
 from mumon.plot_style import COLOURS, MARKS
 
 PAPER_RATIO = 3.31  # kōan's skip-gram to its CBOW, in hours
@@ -37,7 +37,7 @@ def times_table(data: dict[str, Any]) -> Table:
 
 
 def ratio_table(ratios: dict[str, tuple[float, float]]) -> Table:
-    rows: list[list[Any]] = [[name, round(low, 2), round(high, 2)] for name, (low, high) in ratios.items()]
+    rows: list[list[Any]] = [[name, f"{low:.2f}", f"{high:.2f}"] for name, (low, high) in ratios.items()]
     return Table(
         "times-ratio",
         "Skip-gram's time over CBOW's",
@@ -58,7 +58,7 @@ def given_table(given: dict[str, Any]) -> Table:
     rows = [
         [
             row["name"],
-            *(round(row["scores"][task], 1) for task in tasks),
+            *(tenths(row["scores"][task]) for task in tasks),
             f"{row['scores']['mean']:.1f} [{row['interval'][0]:.1f} … {row['interval'][1]:.1f}]",
             f"{row['seconds']:.0f} [{row['fastest']:.0f}–{row['slowest']:.0f}]",
             f"{row['peak_bytes'] / 1e6:.0f}",
