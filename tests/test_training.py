@@ -273,7 +273,7 @@ def kernel_calls(monkeypatch, sentences, **options):
         calls.append({"ids": ids.copy(), "alias": alias, "alpha": float(alpha), "seed": int(seed)})
         return 1.0, 1
 
-    monkeypatch.setattr(training, "_kernel", lambda settings: ("spy", spy))
+    monkeypatch.setattr(training, "training_kernel", lambda settings: ("spy", spy))
     small(sentences, **options)
     return calls
 

@@ -29,7 +29,7 @@ from mumon.paper.time_tables import (
 
 IDS = ("mumon-cbow", "mumon-sg", "mumon-cbow-exact", "mumon-sg-exact", "gensim-cbow", "gensim-sg", "word2vec-cbow",
        "word2vec-sg", "fasttext-cbow", "fasttext-sg")  # fmt: skip
-SMALL = ("mumon-cbow", "mumon-sg", "gensim-cbow", "gensim-sg")
+SMALL = ("mumon-cbow", "mumon-sg")
 
 
 def measure(lab: Lab) -> dict[str, Any]:
