@@ -112,7 +112,7 @@ def test_the_sections_follow_from_the_data_alone(small):
         name: section.verdicts for name, section in small.sections.items()
     }
     assert about["scale"] == "small"
-    assert all(told.startswith("measured 2") for told in measured.values())
+    assert all(told.startswith("put together 2") for told in measured.values())
 
 
 def test_a_corpus_of_ones_own_and_a_second_one_are_used(tmp_path, planted, monkeypatch):

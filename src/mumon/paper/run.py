@@ -146,7 +146,7 @@ def run_paper(
 
 
 def rendered(folder: Path) -> tuple[dict[str, Section], dict[str, str], dict[str, Any]]:
-    """The sections of a report, made anew from its data, when each was measured, and what the report says of itself."""
+    """The sections of a report, made anew from its data, when each was put together, and what it says of itself."""
     paths = {name: folder / DATA / f"{name}.json" for name in items()}
     records = {name: read_json(path, "data of a report") for name, path in paths.items() if path.exists()}
     sections = {name: items()[name].section(record["data"]) for name, record in records.items()}
@@ -246,10 +246,10 @@ def _about(scale: Scale, files: list[str], command: str) -> dict[str, Any]:
 
 
 def _measured(about: Mapping[str, Any]) -> str:
-    """When and with what a section was measured."""
+    """When and with what a section was put together; its trainings may be older."""
     machine = about["machine"]
     commit = f", commit {machine['commit']}" if machine.get("commit") else ""
-    return f"measured {machine['date']} with mumon {about['mumon']}{commit}"
+    return f"put together {machine['date']} with mumon {about['mumon']}{commit}, from trainings that are kept"
 
 
 def _save(home: Path, item: Item, data: dict[str, Any], about: Mapping[str, Any]) -> None:
