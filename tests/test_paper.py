@@ -15,10 +15,10 @@ import pytest
 from conftest import write_mirror
 
 from mumon import Word2Vec, cli
-from mumon.errors import MumonError, OptionError, TrainingError
+from mumon.errors import MumonError, OptionError, PeerError, TrainingError
 from mumon.evaluation.bootstrap import Outcome
 from mumon.kernels import reference
-from mumon.paper import angle, cosines, curves, estimate, generated, intervals, items, norms, run_paper
+from mumon.paper import angle, cosines, curves, estimate, generated, intervals, intrinsic, items, norms, run_paper
 from mumon.paper.cache import Cache
 from mumon.paper.lab import Lab
 from mumon.paper.results import Section, Verdict
@@ -169,9 +169,17 @@ def test_a_folder_with_anything_else_is_left_alone(tmp_path):
 
 def test_a_report_of_another_scale_is_left_alone(tmp_path):
     (tmp_path / "data").mkdir()
-    record = {"format": "mumon-paper", "about": {"scale": "full", "corpus": "wiki.txt"}}
+    record = {"format": "mumon-paper", "version": 2, "about": {"scale": "full", "corpus": "wiki.txt"}}
     (tmp_path / "data/norms.json").write_text(json.dumps(record))
     with pytest.raises(OptionError, match="holds a report of the scale full and this is small"):
+        run_paper(["gradcheck"], output=tmp_path, progress=False)
+
+
+def test_a_report_of_another_version_is_left_alone(tmp_path):
+    (tmp_path / "data").mkdir()
+    record = {"format": "mumon-paper", "about": {"scale": "small", "corpus": "a made-up language"}}
+    (tmp_path / "data/norms.json").write_text(json.dumps(record))
+    with pytest.raises(OptionError, match="holds a report of version 1 and this is version 2"):
         run_paper(["gradcheck"], output=tmp_path, progress=False)
 
 
@@ -246,6 +254,11 @@ def test_the_full_scale_is_estimated_before_anything_is_trained(capfd, monkeypat
     assert code == 0
     assert "English Wikipedia" in err and "C4" in err
     assert re.search(r"together about [\d.]+ days of training and [\d.]+ GB of memory", err)
+    assert re.search(r"extrinsic +15 trainings", err)
+    code, _, err = run(capfd, monkeypatch, "gradcheck", "--estimate", "-q")
+    assert (code, err) == (0, "0 trainings: these take seconds\n")
+    code, _, err = run(capfd, monkeypatch, "norms", "--scale", "full")
+    assert (code, err.count("\n")) == (1, 1) and "needs a corpus of millions of sentences" in err
 
 
 # --- the parts
@@ -257,7 +270,10 @@ def test_a_sweep_goes_on_until_the_best_rate_is_not_at_an_edge():
 
     swept = bracket(0.1, train)
     assert swept.rate == 1.6 and swept.inside
-    assert sorted(swept.runs) == [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2]
+    assert sorted(swept.runs) == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2]
+    for centre, rates in ((1.6, [0.8, 1.6, 3.2]), (6.4, [0.8, 1.6, 3.2, 6.4, 12.8])):
+        swept = bracket(centre, train)
+        assert swept.rate == 1.6 and swept.inside and sorted(swept.runs) == rates
 
 
 def test_a_sweep_ends_even_if_the_best_rate_runs_away_or_nothing_can_be_trained():
@@ -265,6 +281,32 @@ def test_a_sweep_ends_even_if_the_best_rate_runs_away_or_nothing_can_be_trained(
     assert len(endless.runs) == MOST and not endless.inside
     with pytest.raises(TrainingError, match="none of 3 rates around 1 gave vectors with a score: it diverged"):
         bracket(1.0, lambda rate: Trained({"scores": {}, "failed": "it diverged"}, {}))
+
+
+def test_the_run_that_won_a_sweep_is_not_counted(tmp_path):
+    """It was chosen for being good on items whose word pairs occur in both halves."""
+    lab, asked = fake_lab(tmp_path), []
+    swept = bracket(0.1, lambda rate: Trained({"scores": {"task": {"dev": -abs(rate - 0.1), "test": 0.0}}}, {}))
+
+    def train(system, part, seed, **options):
+        asked.append((seed, options))
+        return Trained({"failed": "it diverged" if seed == 3 else None}, {})
+
+    lab.train = train
+    assert len(intrinsic.seeded(lab, "SG", None, swept, negative=7)) == lab.scale.seeds - 1
+    assert asked == [(seed, {"alpha": 0.1, "negative": 7}) for seed in range(2, lab.scale.seeds + 2)]
+
+
+def test_a_peer_that_crashed_is_asked_again_and_is_no_result(tmp_path, monkeypatch):
+    pytest.importorskip("gensim")
+    text = generated.write_text(tmp_path / "text.txt", sentences=200)
+    lab = Lab(scale_of("small"), [str(text)], generated.questions(), tmp_path / "cache", 1, Progress())
+    part = lab.part(None)
+    with monkeypatch.context() as patch:
+        patch.setattr("mumon.paper.runs.sys.executable", shutil.which("false"))
+        with pytest.raises(PeerError, match="gensim ended with exit code 1: it wrote nothing"):
+            lab.train("gensim CBOW", part, alpha=0.025)
+    assert lab.train("gensim CBOW", part, alpha=0.025).failed is None
 
 
 def test_a_record_is_found_by_its_inputs_and_a_damaged_one_is_measured_again(tmp_path):
@@ -373,6 +415,68 @@ def test_the_curve_has_the_loss_that_training_reports(tmp_path):
     assert losses[-1] < losses[0]
 
 
+def test_curves_go_on_until_the_best_rate_is_inside_and_say_what_diverged(tmp_path, monkeypatch):
+    """Losses that end lowest at a rate of 0.3 (correct), and diverge from 0.2 on (faulty)."""
+    text = generated.write_text(tmp_path / "text.txt", sentences=1000)
+    lab, trained = Lab(scale_of("small"), [str(text)], [], tmp_path / "cache", 1, Progress()), []
+
+    def losses(lab, part, update, rate):
+        trained.append((update, rate))
+        if update == "faulty" and rate > 0.15:
+            raise TrainingError("it diverged")
+        return {"losses": [2 + 1 / (n + 1) + abs(np.log(rate / 0.3)) * (n > 3) for n in range(9)]}
+
+    monkeypatch.setattr(curves, "_losses", losses)
+    data = curves.measure(lab)
+    assert data["best"] == {"correct": 0.3, "faulty": 0.1}
+    assert data["diverged"] == [["faulty", 0.2]]
+    assert [end // lab.scale.curve_batch for end in data["ends"]] == [1, 3, 5, 7, 9]  # to the very end of the text
+    assert ("correct", 0.6) in trained
+    section = curves.section(data)
+    assert "At 0.2 the faulty update diverged." in section.notes
+    curves.measure(lab)
+    assert len(trained) == len(set(trained))  # what diverged is kept, too
+
+
+def test_a_norm_that_diverges_fails_its_experiment_and_leaves_no_data(tmp_path, monkeypatch):
+    failed = {"failed": "it diverged", "norms": [None, None], "scores": {}}
+    monkeypatch.setattr(Lab, "_trained", lambda *_: (failed, {}))
+    report = run_paper(["norms", "gradcheck"], output=tmp_path / "report", progress=False)
+    assert report.failed == {"norms": "the correct update at rate 0.075 and width 2 failed: it diverged"}
+    assert list(rendered(tmp_path / "report")[0]) == ["gradcheck"]
+
+
+def angle_rows(cosines):
+    """What the angle's last epoch gave, by update and k."""
+    return [
+        {"update": update, "k": k, "batch": batch, "mean": mean, "error": 0.01}
+        for (update, k), mean in cosines.items()
+        for batch in (1, 100)
+    ]
+
+
+@pytest.mark.parametrize(
+    "correct, faulty, outcome",
+    [(0.7, 0.7, "holds"), (0.9, 0.9, "does not hold"), (0.9, 0.7, "undecided"), (0.8, 0.8, "undecided")],
+)
+def test_more_noise_words_are_judged_for_both_updates(correct, faulty, outcome):
+    rows = angle_rows({("correct", 5): 0.8, ("faulty", 5): 0.8, ("correct", 20): correct, ("faulty", 20): faulty})
+    data = {"forms": angle.PAPER, "closed": {"5": 0.8, "20": 0.7}}
+    assert angle._verdicts(data, rows)[-1].outcome == outcome
+
+
+def test_one_task_that_is_clearly_behind_decides_for_all_of_glue():
+    from mumon.paper import extrinsic
+
+    data = extrinsic.extrinsic_of(EXTRINSIC)
+    pair = ("mumon skip-gram", "mumon CBOW")
+    for row in data["comparisons"]:
+        if {row["a"], row["b"]} == set(pair) and row["task"] == "sst2":
+            row |= {"a": pair[0], "b": pair[1], "difference": -3.0, "low": -4.0, "high": -2.0}
+    verdict = next(v for v in extrinsic.section(data).verdicts if v.claim.startswith("On GLUE"))
+    assert verdict.outcome == "does not hold"
+
+
 def test_every_question_about_the_made_up_language_can_be_answered(tmp_path):
     words = set(generated.write_text(tmp_path / "text.txt").read_text().split())
     tasks = generated.questions()
@@ -397,6 +501,32 @@ def test_an_estimate_grows_with_the_text_and_the_vectors():
     assert {"table1", "times", "norms", "curves", "angle", "negatives", "rates", "sizes", "c4"} == set(hours[0])
     assert two[0].memory > one[0].memory
     assert max(one, key=lambda need: need.memory).item == "c4"
+
+
+def test_the_estimate_counts_the_trainings_that_are_made(tmp_path, monkeypatch):
+    """Of sweeps whose best rate is the one they start from; runs that experiments share count once."""
+    made, kept = {}, {}
+
+    def train(lab, system, part, seed=1, **options):
+        key = (system, part.sentences, seed, *sorted(options.items()))
+        made.setdefault(key, lab.label)
+        if key not in kept:
+            near = -abs(np.log(options["alpha"] / lab.default_rate(system, part)))
+            scores = {task: {"dev": near, "test": near} for task in lab.task_names}
+            outcomes = answers(lab, 0.5, seed).outcomes
+            kept[key] = Trained({"scores": scores, "norms": [1.0, 1.0], "failed": None}, outcomes)
+        return kept[key]
+
+    monkeypatch.setattr(Lab, "train", train)
+    monkeypatch.setattr(Lab, "available", lambda *_: True)
+    names = ("table1", "norms", "negatives", "rates", "sizes")
+    run_paper(names, output=tmp_path / "report", progress=False)
+    scale, text = scale_of("small"), estimate.MADE_UP
+    expected = [item for item, *_ in estimate._trainings(scale, text, None, 1) if item in names]
+    found = list(made.values())
+    assert expected.count("rates") - found.count("rates") in (0, 1)  # one of the shared rates is in a sweep by chance
+    for name in set(names) - {"rates"}:
+        assert expected.count(name) == found.count(name), name
 
 
 def test_the_estimated_speed_is_measured_on_this_machine():

@@ -49,6 +49,10 @@ class TrainingError(MumonError, ArithmeticError):
     """Training produced values that are not finite."""
 
 
+class PeerError(MumonError, RuntimeError):
+    """Another program, called to be compared with, ended without a result."""
+
+
 class OutOfMemoryError(MumonError, MemoryError):
     """What was asked for does not fit into the memory that is free."""
 

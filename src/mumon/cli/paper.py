@@ -69,7 +69,7 @@ def paper(
     from mumon.errors import TrainingError
 
     progress = options.reporter(quiet)
-    if estimate or scale == "full":
+    if estimate or (scale == "full" and corpus):
         _estimate(names or ["all"], scale, corpus or [], c4 or [], threads, progress, json and estimate)
     if estimate:
         return
@@ -141,8 +141,9 @@ def _estimate(
         print(
             json_.dumps({"corpus": asdict(first), "c4": second and asdict(second), "needs": [asdict(n) for n in needs]})
         )
-    elif needs:
-        print("\n".join(estimates.told(needs, first, second, workers)), file=sys.stderr)
+    else:
+        told = estimates.told(needs, first, second, workers) if needs else ["0 trainings: these take seconds"]
+        print("\n".join(told), file=sys.stderr)
 
 
 def _show(report: PaperReport) -> None:

@@ -25,7 +25,7 @@ def measure(lab: Lab) -> dict[str, Any]:
         "sentences": part.sentences,
         "tokens": part.tokens,
         "options": options,
-        "words": int((part.corpus.counts >= scale.min_count).sum()),
+        "words": runs[SYSTEMS[0]][0].record["words"],
         "tasks": lab.task_names,
         "rows": [
             {

@@ -50,18 +50,18 @@ def measure(lab: Lab) -> dict[str, Any]:
     part = lab.part(lab.scale.curve_sentences)
     if part.tokens < FEWEST * lab.scale.curve_batch:
         raise CorpusError(f"the corpus has {part.tokens:,} words, too few for curves; give more text")
-    losses = {(update, rate): loss for update in RATES for rate, loss in _swept(lab, part, update).items()}
-    count = min(map(len, losses.values()))
-    per_point = _per_point(lab, count)
-    points = [slice(start, start + per_point) for start in range(0, count - per_point + 1, per_point)]
-    best = {update: _best({r: loss for (u, r), loss in losses.items() if u == update}, per_point) for update in RATES}
-    gaps = losses["correct", best["correct"]][:count] - losses["faulty", best["faulty"]][:count]
+    swept = {update: _swept(lab, part, update) for update in RATES}
+    losses = {(update, rate): loss for update, (found, _) in swept.items() for rate, loss in found.items()}
+    best = {update: _best(lab, found) for update, (found, _) in swept.items()}
+    points = _points(lab, len(losses["correct", best["correct"]]))
+    gaps = losses["correct", best["correct"]] - losses["faulty", best["faulty"]]
     resamples = lab.scale.resamples
     return {
         "tokens": part.tokens,
-        "step": per_point * lab.scale.curve_batch,
+        "ends": [where.stop * lab.scale.curve_batch for where in points],
         "batch": lab.scale.curve_batch,
         "best": best,
+        "diverged": [[update, rate] for update, (_, rates) in swept.items() for rate in rates],
         "series": [
             {"update": update, "rate": rate, "points": [_mean(found[where], resamples).to_json() for where in points]}
             for (update, rate), found in losses.items()
@@ -70,34 +70,46 @@ def measure(lab: Lab) -> dict[str, Any]:
     }
 
 
-def _swept(lab: Lab, part: Part, update: str) -> dict[float, Any]:
-    """The losses of an update by rate: those of RATES, and more until the one that ends lowest is not at an edge."""
-    losses = {rate: np.array(_kept(lab, part, update, rate)) for rate in RATES[update]}
-    while len(losses) < MOST:
-        best = _best(losses, _per_point(lab, len(next(iter(losses.values())))))
-        if min(losses) < best < max(losses):
-            break
-        more = rounded(best * STEP if best == max(losses) else best / STEP)
-        try:
-            losses[more] = np.array(_kept(lab, part, update, more))
-        except TrainingError:  # it diverged, so the one before is the highest that can be used
-            break
-    return dict(sorted(losses.items()))
+def _swept(lab: Lab, part: Part, update: str) -> tuple[dict[float, Any], list[float]]:
+    """The losses of an update by rate, and the rates at which it diverged.
+
+    Those of RATES are trained, and more until the one that ends lowest has others on both sides.
+    """
+    tried = {rate: _kept(lab, part, update, rate) for rate in RATES[update]}
+    while True:
+        losses = {rate: np.array(tried[rate]) for rate in sorted(tried) if tried[rate]}
+        if not losses:
+            raise TrainingError(f"the {update} update diverged at all of {len(tried)} rates; give more text")
+        best = _best(lab, losses)
+        edge = best * STEP if best == max(tried) else best / STEP if best == min(tried) else None
+        if edge is None or len(tried) >= MOST:
+            return losses, sorted(set(tried) - set(losses))
+        tried[rounded(edge)] = _kept(lab, part, update, rounded(edge))
 
 
-def _per_point(lab: Lab, batches: int) -> int:
-    return max(1, min(round(lab.scale.curve_step / lab.scale.curve_batch), batches // FEWEST))
+def _points(lab: Lab, batches: int) -> list[slice]:
+    """The batches of each point, counted from the end, which is what is compared; the first may have fewer."""
+    each = max(1, min(round(lab.scale.curve_step / lab.scale.curve_batch), batches // FEWEST))
+    return [slice(max(0, stop - each), stop) for stop in range(batches, 0, -each)][::-1]
 
 
-def _best(losses: dict[float, Any], last: int) -> float:
+def _best(lab: Lab, losses: dict[float, Any]) -> float:
     """The rate whose last point is lowest."""
-    return min(losses, key=lambda rate: float(losses[rate][-last:].mean()))
+    return min(losses, key=lambda rate: float(losses[rate][_points(lab, len(losses[rate]))[-1]].mean()))
 
 
 def _kept(lab: Lab, part: Part, update: str, rate: float) -> list[float]:
+    """The losses of one pass, from now or from an earlier time; none if it diverged."""
+
+    def measure() -> dict[str, Any]:
+        try:
+            return _losses(lab, part, update, rate)
+        except TrainingError:
+            return {"losses": []}
+
     inputs = {"corpus": part.digest, "options": lab.options(epochs=1), "update": update, "rate": rate, "least": LEAST}
     inputs |= {"batch": lab.scale.curve_batch, "version": __version__}
-    losses: list[float] = lab.cache.record("curve", inputs, lambda: _losses(lab, part, update, rate))["losses"]
+    losses: list[float] = lab.cache.record("curve", inputs, measure)["losses"]
     return losses
 
 
@@ -154,9 +166,10 @@ def section(data: dict[str, Any]) -> Section:
     return Section(
         "Training curves",
         f"The mean loss per token of one pass over {data['tokens'] / 1e6:.3g} M words, one SGD step per window, for "
-        f"each update at several rates; those that end lowest are compared. Each point is the mean of {data['step']:,} "
-        "tokens of text that was not seen before; bands are 95 % bootstrap intervals over its batches of "
-        f"{data['batch']:,} tokens, and so do not tell what another seed would change.",
+        f"each update at several rates; those that end lowest are compared. Each point is the mean of "
+        f"{data['ends'][-1] - data['ends'][-2]:,} tokens of text that was not seen before (the first of what is left); "
+        f"bands are 95 % bootstrap intervals over its batches of {data['batch']:,} tokens, and so do not tell what "
+        "another seed would change.",
         verdicts,
         [_table(data)],
         [
@@ -164,35 +177,51 @@ def section(data: dict[str, Any]) -> Section:
                 "curves", "Loss per token as training goes on; the best rates are drawn bold.", lambda f: _draw(f, data)
             )
         ],
+        _notes(data),
     )
+
+
+def _notes(data: dict[str, Any]) -> list[str]:
+    """What became of the rates that the figure does not have."""
+    above = [f"At {rate:g} the {update} update diverged." for update, rate in data["diverged"]]
+    outside = [
+        f"At {line['rate']:g} the {line['update']} update's loss rose to {max(_values(line)):.3g}; it is in the table, "
+        "but not in the figure."
+        for line in data["series"]
+        if not _drawn(line, data)
+    ]
+    return [*outside, *above]
+
+
+def _values(line: dict[str, Any]) -> list[float]:
+    return [point["value"] for point in line["points"]]
+
+
+def _drawn(line: dict[str, Any], data: dict[str, Any]) -> bool:
+    """Whether a curve is near the best ones; one that runs away would flatten the others."""
+    best = [_values(each)[0] for each in data["series"] if each["rate"] == data["best"][each["update"]]]
+    return max(_values(line)) <= 1.5 * max(best)
 
 
 def _table(data: dict[str, Any]) -> Table:
     rows = [
-        [line["update"], line["rate"], data["step"] * (place + 1), *(round(point[name], 4) for name in point)]
+        [line["update"], line["rate"], end, *(round(point[name], 4) for name in point)]
         for line in data["series"]
-        for place, point in enumerate(line["points"])
+        for end, point in zip(data["ends"], line["points"], strict=True)
     ]
     return Table("curves", "Loss per token", ["update", "rate", "tokens", "loss", "2.5 %", "97.5 %"], rows)
 
 
 def _draw(figure: Any, data: dict[str, Any]) -> None:
     axes = figure.add_subplot()
-    along = [data["step"] * (place + 1) / 1e6 for place in range(len(data["difference"]))]
-    highest = 1.5 * max(
-        line["points"][0]["value"] for line in data["series"] if line["rate"] == data["best"][line["update"]]
-    )
-    for line in data["series"]:
-        if max(point["value"] for point in line["points"]) > highest:
-            continue  # it diverges, and would flatten the others
+    along = [end / 1e6 for end in data["ends"]]
+    for line in filter(lambda line: _drawn(line, data), data["series"]):
         update, name = line["update"], f"{line['update']}, rate {line['rate']:g}"
         if line["rate"] == data["best"][update]:
             curve(axes, along, [estimate_of(point) for point in line["points"]], name, SHADES[update])
         else:
             style = ":" if line["rate"] < data["best"][update] else "--"
-            axes.plot(
-                along, [point["value"] for point in line["points"]], style, color=SHADES[update], alpha=0.6, label=name
-            )
+            axes.plot(along, _values(line), style, color=SHADES[update], alpha=0.6, label=name)
     axes.set(xlabel="million tokens", ylabel="loss per token")
     axes.legend(fontsize=9)
 

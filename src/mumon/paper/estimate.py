@@ -10,9 +10,10 @@ from pathlib import Path
 from mumon.corpus import EncodedCorpus, corpus_from_files
 from mumon.memory import spoken_bytes, training_bytes
 from mumon.model import Word2Vec
-from mumon.paper import curves, intrinsic, sizes
+from mumon.paper import curves, extrinsic, intrinsic, norms, rates, sizes
 from mumon.paper.runs import SYSTEMS
 from mumon.paper.scales import WINDOWS, Scale
+from mumon.paper.sweeps import FEWEST
 from mumon.settings import Settings
 
 CALIBRATION_SENTENCES = 20_000
@@ -20,7 +21,6 @@ CALIBRATION_SENTENCES = 20_000
 PEERS = {"gensim CBOW": ("CBOW correct", 3.8), "gensim SG": ("SG", 8.5)}
 # fastText and word2vec.c, counted as two and three of gensim's.
 TIMED = ("CBOW correct", "SG", "CBOW correct, exact", "SG, exact", *["gensim CBOW"] * 6, *["gensim SG"] * 6)
-SWEPT = 3  # rates of a sweep that needs no extension
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def estimate(scale: Scale, corpus: Corpus, second: Corpus | None, threads: int, 
         if (base, dim, window) not in speeds:
             speeds[base, dim, window] = _speed(base, dim, window, threads)
         needs.setdefault(item, []).append(factor * tokens / speeds[base, dim, window] / 3600)
-        settings = Settings(objective="sg" if base == "SG" else "cbow", window=window, workers=threads)
+        settings = Settings(objective="sg" if base.startswith("SG") else "cbow", window=window, workers=threads)
         words = second.words if large and second is not None else corpus.words
         memory[item] = max(memory.get(item, 0), training_bytes(words, dim, settings))
     return [Need(item, len(hours), sum(hours), memory[item]) for item, hours in needs.items()]
@@ -83,39 +83,47 @@ def _trainings(
         part = 1.0 if sentences is None else min(1.0, sentences / corpus.sentences)
         return corpus.tokens * part * epochs
 
+    def exact(update: str) -> str:
+        return f"CBOW {update}, exact"
+
+    def noisy(
+        sentences: int | None, k: int
+    ) -> float:  # the time of exact kernels grows with k, from about half of it on
+        return tokens(sentences) * (0.5 + k / 10)
+
     usual = (scale.dim, scale.window, False)
     for system in intrinsic.ROWS:
         seeds = scale.fewer_seeds if system in intrinsic.FEWER_SEEDS else scale.seeds
-        for _ in range(SWEPT + seeds - 1):
+        for _ in range(FEWEST + seeds):
             yield "table1", system, tokens(scale.table_sentences), *usual
+    if scale.name == "full":  # elsewhere they are given, or asked for by name
+        for system in extrinsic.TRAINED.values():
+            for _ in range(scale.seeds):
+                yield "extrinsic", system, tokens(None), *usual
     for system in TIMED:  # on 1, 2, 4 … threads: as long on half as many as twice on all
         for count in range(max(1, threads.bit_length())):
             for _ in range(scale.time_repeats):
                 yield "times", system, tokens(scale.time_sentences) * 2**count, *usual
+    per_norm = tokens(scale.norm_sentences, scale.norm_epochs)
+    for update, windows in (("correct", WINDOWS + norms.ENDS), ("faulty", 2 * WINDOWS + norms.ENDS)):
+        for window in windows:
+            yield "norms", exact(update), per_norm, scale.dim, window, False
     for update in ("correct", "faulty"):
-        for window in WINDOWS:
-            yield (
-                "norms",
-                f"CBOW {update}, exact",
-                tokens(scale.norm_sentences, scale.norm_epochs),
-                scale.dim,
-                window,
-                False,
-            )
+        for k in (scale.negative, 4 * scale.negative):
+            yield "angle", exact(update), noisy(scale.angle_sentences, k), *usual
         for _ in curves.RATES[update]:
-            yield "curves", f"CBOW {update}, exact", tokens(scale.curve_sentences, 1), *usual
-        yield "angle", f"CBOW {update}", tokens(scale.angle_sentences), *usual
+            yield "curves", exact(update), tokens(scale.curve_sentences, 1), *usual
         for k in scale.negatives:
-            for _ in range(SWEPT):  # the time of exact kernels grows with k, from about half of it on
-                yield "negatives", f"CBOW {update}, exact", tokens(scale.negative_sentences) * (0.5 + k / 10), *usual
-        for _ in range(4):
+            for _ in range(FEWEST + scale.fewer_seeds):
+                yield "negatives", exact(update), noisy(scale.negative_sentences, k), *usual
+        for _ in range(2 * rates.BEYOND):
             yield "rates", f"CBOW {update}", tokens(scale.table_sentences), *usual
-        for _ in range(2):
-            yield "rates", f"CBOW {update}, exact", tokens(scale.table_sentences), *usual
+        for _ in rates.SHARED:
+            yield "rates", exact(update), tokens(scale.table_sentences), *usual
     for system in sizes.SYSTEMS:
         for sentences in scale.sizes:
             if sentences != scale.table_sentences:  # those are Table 1's
-                for _ in range(SWEPT):
+                for _ in range(FEWEST + scale.seeds):
                     yield "sizes", system, tokens(sentences), *usual
         if second is not None:
             yield "c4", system, second.tokens * scale.c4_epochs, scale.c4_dim, scale.window, True

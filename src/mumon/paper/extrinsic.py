@@ -47,7 +47,9 @@ def measure(lab: Lab) -> dict[str, Any]:
         given: dict[str, Any] = lab.given["extrinsic"]
         return given
     from mumon.evaluation.extrinsic import Budget, evaluate_extrinsic
+    from mumon.evaluation.extrinsic.evaluate import checked
 
+    checked(["sst2", "qnli", "mnli", "ner"], BASELINES)  # before the vectors are trained, which takes longer
     part, tiny = lab.part(None), lab.scale.name == "small"
     least = Budget(draws=1, epochs=2, encoder_width=8, tagger_width=8, hidden=8, train_sentences=400)
     seeds = list(range(1, (2 if lab.scale.name != "full" else lab.scale.seeds) + 1))
@@ -125,14 +127,14 @@ def section(data: dict[str, Any]) -> Section:
     ]
     glue = [f"{TITLES[task]} {gap.signed}" for task, gap in sentences if not task.startswith("ner")]
     if glue:
-        worst = min((gap for task, gap in sentences if not task.startswith("ner")), key=lambda gap: gap.low)
+        outcomes = {at_least(gap, MARGIN) for task, gap in sentences if not task.startswith("ner")}
         verdicts.append(
             Verdict(
                 f"On GLUE's sentences, correct CBOW performs as well as skip-gram (within {MARGIN:g} point on every "
                 "task).",
-                "level, in the paper's Table 2",
+                "level in its Table 2, whose figures are not at hand",
                 "correct CBOW less skip-gram: " + ", ".join(glue),
-                at_least(worst, MARGIN),
+                next(each for each in ("does not hold", "undecided", "holds") if each in outcomes),  # the worst of them
             )
         )
     budget, most = data["settings"]["budget"], data["settings"]["budget"]["train_sentences"]
@@ -163,7 +165,7 @@ def section(data: dict[str, Any]) -> Section:
 def _paper(a: str) -> str:
     if a in PAPER_NER:
         return f"test F1 {PAPER_NER['mumon CBOW']} against {PAPER_NER[a]}"
-    return "the paper's own faulty CBOW is behind its correct one"
+    return "implied; its figure is not at hand"
 
 
 def _scores(data: dict[str, Any], name: str, title: str, wanted: Any) -> Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -48,7 +48,7 @@ class Estimate:
         return asdict(self)
 
 
-def estimate_of(record: dict[str, Any]) -> Estimate:
+def estimate_of(record: Mapping[str, Any]) -> Estimate:
     """The reverse of `Estimate.to_json`."""
     return Estimate(record["value"], record["low"], record["high"])
 

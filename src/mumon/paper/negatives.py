@@ -6,6 +6,7 @@ from typing import Any
 
 from mumon.paper.figures import SHADES, curve, plain_log
 from mumon.paper.intervals import Runs, change, difference, estimate_of, score
+from mumon.paper.intrinsic import seeded
 from mumon.paper.lab import Lab
 from mumon.paper.results import Figure, Item, Section, Table, Verdict, at_least
 from mumon.paper.sweeps import sweep_rates
@@ -25,9 +26,7 @@ def measure(lab: Lab) -> dict[str, Any]:
             system = f"CBOW {update}, exact"
             swept = sweep_rates(lab, system, part, around=around[update], negative=k)
             around[update] = swept.rate  # the next k starts where this one ended
-            seeds = range(2, lab.scale.fewer_seeds + 1)
-            again = [lab.train(system, part, seed=seed, alpha=swept.rate, negative=k) for seed in seeds]
-            runs[update] = [run for run in (swept.best, *again) if run.failed is None]
+            runs[update] = seeded(lab, system, part, swept, fewer=True, negative=k)
         row = {update: {"rate": around[update], **score(lab, runs[update]).to_json()} for update in UPDATES}
         rows.append({"k": k, **row, "difference": difference(lab, runs["faulty"], runs["correct"]).to_json()})
         found.append(runs)

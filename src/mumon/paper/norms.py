@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mumon.errors import TrainingError
 from mumon.paper.figures import SHADES, plain_log
 from mumon.paper.lab import Lab
 from mumon.paper.results import Figure, Item, Section, Table, Verdict
@@ -28,7 +29,10 @@ def measure(lab: Lab) -> dict[str, Any]:
 
     def trained(update: str, window: int, rate: float = RATE, seed: int = 1) -> list[float]:
         options = {"alpha": rate, "window": window, "epochs": lab.scale.norm_epochs}
-        norms: list[float] = lab.train(f"CBOW {update}, exact", part, seed=seed, **options).record["norms"]
+        run = lab.train(f"CBOW {update}, exact", part, seed=seed, **options)
+        if run.failed is not None:
+            raise TrainingError(f"the {update} update at rate {rate} and width {window} failed: {run.failed}")
+        norms: list[float] = run.record["norms"]
         return norms
 
     about = {
@@ -83,6 +87,7 @@ def section(data: dict[str, Any]) -> Section:
                 "as above, on 1 M sentences of Wikipedia",
                 f"the one that is furthest off is {worst:+.0%} from the paper's".replace("-", "−"),
                 "holds" if abs(worst) <= TOLERANCE else "does not hold",
+                "us",  # the rate was chosen to fit, so it is no test of the paper
             )
         )
     return Section(

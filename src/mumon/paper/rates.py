@@ -14,7 +14,6 @@ from mumon.paper.sweeps import STEP, dev, rounded, sweep_rates
 SYSTEMS = ("CBOW correct", "CBOW faulty", "CBOW correct, exact", "CBOW faulty, exact")
 BEYOND = 2  # more rates on both sides of the bracket of Table 1
 SHARED = (0.025, 0.05, 0.075)  # CBOW's default in gensim, in word2vec.c and fastText, and the paper's correct one
-NEAR = 1.0  # points below the best that still count as good
 
 
 def measure(lab: Lab) -> dict[str, Any]:
@@ -51,7 +50,7 @@ def section(data: dict[str, Any]) -> Section:
     """The curves, and whether there is a difference left after tuning."""
     at = {rate: estimate_of(gap) for rate, gap in data["at"].items()}
     tuned, exact = estimate_of(data["tuned"]), estimate_of(data["tuned_exact"])
-    widths = {curve["system"]: _range(curve) for curve in data["curves"] if not curve["system"].endswith("exact")}
+    costs = {curve["system"]: _costs(curve) for curve in data["curves"]}
     verdicts = [
         Verdict(
             "With both updates at their own best rates, the correct one is better.",
@@ -64,10 +63,8 @@ def section(data: dict[str, Any]) -> Section:
         Verdict(
             "Which of the two forgives a wrong rate more?",
             "not asked",
-            "; ".join(
-                f"{name} is within {NEAR:g} point of its best from {low:g} to {high:g}"
-                for name, (low, high) in widths.items()
-            ),
+            "points lost at half and at twice the best rate (dev halves, one seed): "
+            + "; ".join(f"{name} {half} and {twice}" for name, (half, twice) in costs.items()),
             "not judged",
             "us",
         ),
@@ -83,12 +80,13 @@ def section(data: dict[str, Any]) -> Section:
     )
 
 
-def _range(curve: dict[str, Any]) -> tuple[float, float]:
-    """The rates that are nearly as good as the best."""
-    known = [point for point in curve["points"] if point["dev"] is not None]
-    most = max(point["dev"] for point in known)
-    good = [point["rate"] for point in known if point["dev"] >= most - NEAR]
-    return min(good), max(good)
+def _costs(curve: dict[str, Any]) -> list[str]:
+    """What the rates beside the best one cost."""
+    rates = [point["rate"] for point in curve["points"]]
+    scores = [point["dev"] for point in curve["points"]]
+    best = rates.index(curve["best"])
+    beside = [scores[place] if 0 <= place < len(scores) else None for place in (best - 1, best + 1)]
+    return ["all" if score is None else f"{scores[best] - score:.1f}" for score in beside]
 
 
 def _table(data: dict[str, Any]) -> Table:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from mumon.paper.intervals import Estimate
+from mumon.paper.intervals import Estimate, estimate_of
 from mumon.paper.lab import Lab
 
 Outcome = Literal["holds", "does not hold", "undecided", "not judged"]
@@ -93,4 +93,4 @@ def tenths(value: float | None) -> str:
 
 def signed(gaps: Mapping[str, Mapping[str, float]], name: str) -> str:
     """A difference in a table, by the name of its task."""
-    return Estimate(**gaps[name]).signed if name in gaps else "–"
+    return estimate_of(gaps[name]).signed if name in gaps else "–"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mumon import __version__
-from mumon.errors import CorpusError, OptionError, TrainingError
+from mumon.errors import MumonError, OptionError, TrainingError
 from mumon.paper.lab import Lab, read_json
 from mumon.paper.results import Item, Section
 from mumon.paper.scales import Scale, scale_of
@@ -19,7 +19,7 @@ from mumon.progress import Progress, chosen_progress
 if TYPE_CHECKING:
     from mumon.evaluation import Task
 
-FORMAT = "mumon-paper"
+FORMAT, VERSION = "mumon-paper", 2  # of the data of a report
 DATA = "data"
 WITHOUT_TEXT = ("gradcheck", "sampler")
 Files = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -132,7 +132,7 @@ def run_paper(
             lab.label = item.name
             try:
                 _save(home, item, item.measure(lab), about)
-            except (TrainingError, CorpusError) as error:  # the other experiments may still be made
+            except MumonError as error:  # the other experiments may still be made
                 failed[item.name] = str(error)
                 reporter.note(f"{item.name} failed: {error}")
         if not any((home / DATA).glob("*.json")):
@@ -171,6 +171,11 @@ def check_folder(home: Path, about: Mapping[str, Any]) -> None:
         if record.get("format") != FORMAT or not isinstance(record.get("about"), dict):
             raise OptionError(
                 f"{home} has {len(entries)} entries, and {path.name} in it is no report; choose another name"
+            )
+        if record.get("version") != VERSION:
+            raise OptionError(
+                f"{home} holds a report of version {record.get('version', 1)} and this is version {VERSION}; choose "
+                "another folder"
             )
         for name, what in (("scale", "scale"), ("corpus", "text")):
             found, new = record["about"].get(name), about[name]
@@ -256,7 +261,7 @@ def _save(home: Path, item: Item, data: dict[str, Any], about: Mapping[str, Any]
     from mumon.sweep.plan import write_json
 
     (home / DATA).mkdir(parents=True, exist_ok=True)
-    record = {"format": FORMAT, "item": item.name, "about": about, "data": data}
+    record = {"format": FORMAT, "version": VERSION, "item": item.name, "about": about, "data": data}
     write_json(home / DATA / f"{item.name}.json", record)
 
 

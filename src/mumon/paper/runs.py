@@ -15,7 +15,7 @@ import numpy as np
 
 from mumon import __version__
 from mumon.bench.systems import peer_version
-from mumon.errors import FormatError, TrainingError
+from mumon.errors import FormatError, PeerError, TrainingError
 from mumon.evaluation.bootstrap import Outcome
 
 if TYPE_CHECKING:
@@ -96,11 +96,11 @@ def gensim_vectors(text: Path, options: Mapping[str, Any], threads: int, seed: i
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             last = (done.stderr.strip().splitlines() or ["it wrote nothing"])[-1]
-            raise TrainingError(f"gensim ended with exit code {done.returncode}: {last}")
+            raise PeerError(f"gensim ended with exit code {done.returncode}: {last}")
         try:
             vectors = WordVectors.load(output)
         except FormatError as error:
-            raise TrainingError(f"gensim's vectors cannot be read: {error}") from None
+            raise PeerError(f"gensim's vectors cannot be read: {error}") from None
         if not np.isfinite(vectors.vectors).all():
             raise TrainingError("gensim's vectors hold nan or inf; start from a lower alpha")
         return vectors

@@ -20,8 +20,8 @@ class Scale:
     max_vocab: int | None
     resamples: int
     table_sentences: int | None  # Table 1, rates
-    seeds: int
-    fewer_seeds: int  # of the longest runs, of learning curves and of every k
+    seeds: int  # beside that of the sweep
+    fewer_seeds: int  # of the longest runs, and of every k
     sizes: tuple[int | None, ...]  # learning curves
     norm_sentences: int | None
     norm_epochs: int
@@ -80,7 +80,7 @@ SCALES = {
             epochs=5,
             min_count=5,
             max_vocab=None,
-            resamples=1_000,
+            resamples=4_000,
             table_sentences=700_000,
             seeds=3,
             fewer_seeds=2,
@@ -108,7 +108,7 @@ SCALES = {
             epochs=5,
             min_count=10,
             max_vocab=None,
-            resamples=1_000,
+            resamples=4_000,
             table_sentences=None,
             seeds=3,
             fewer_seeds=3,

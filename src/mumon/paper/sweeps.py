@@ -12,7 +12,7 @@ from mumon.paper.lab import Lab, Part
 from mumon.paper.runs import Trained
 
 STEP = 2.0  # between neighbouring rates
-MOST = 9  # rates in one sweep, however far its best runs away
+FEWEST, MOST = 3, 9  # rates in one sweep, if its best is near the start, and however far it runs away
 
 
 @dataclass(frozen=True)
@@ -34,28 +34,23 @@ class Swept:
 
 
 def sweep_rates(lab: Lab, system: str, part: Part, around: float | None = None, **options: Any) -> Swept:
-    """Train at half, once and twice a rate (the system's own by default), and further in the direction that pays."""
+    """Train at a rate (the system's own by default), and at others in the direction that pays until it pays no more."""
     centre = lab.default_rate(system, part) if around is None else around
     return bracket(centre, lambda rate: lab.train(system, part, alpha=rate, **options))
 
 
 def bracket(centre: float, train: Callable[[float], Trained]) -> Swept:
-    """The sweep itself, whoever trains."""
-    powers = [-1, 0, 1]
+    """The sweep itself, whoever trains: until the best has a worse one on both sides, as few rates as that takes."""
     runs: dict[int, Trained] = {}
-    while True:
-        for power in powers:
-            if power not in runs:
-                runs[power] = train(rounded(centre * STEP**power))
+    power: int | None = 0
+    while power is not None and len(runs) < MOST:
+        runs[power] = train(rounded(centre * STEP**power))
         best = max(runs, key=lambda power: dev(runs[power]))
-        edge = best - 1 if best == min(runs) else best + 1 if best == max(runs) else None
-        if math.isinf(dev(runs[best])):
+        power = best + 1 if best == max(runs) else best - 1 if best == min(runs) else None
+        if len(runs) == FEWEST and math.isinf(dev(runs[best])):
             reason = runs[best].failed or "no task has questions whose words occur"
             raise TrainingError(f"none of {len(runs)} rates around {centre:.3g} gave vectors with a score: {reason}")
-        if edge is None or len(runs) >= MOST:
-            return Swept({rounded(centre * STEP**power): runs[power] for power in sorted(runs)},
-                         rounded(centre * STEP**best))  # fmt: skip
-        powers = [edge]
+    return Swept({rounded(centre * STEP**power): runs[power] for power in sorted(runs)}, rounded(centre * STEP**best))
 
 
 def dev(run: Trained) -> float:
