@@ -67,13 +67,14 @@ def _runs(lab: Lab, chosen: Chosen, threads: list[int], work: Work, folder: Path
         if found is None and (system.id, count) not in failed:
             if runner is None:
                 runner = _ready(lab, chosen.systems, threads, work, folder)
-            lab.progress.start(f"{lab.label}: {system.name}, {count} thread{'s' * (count > 1)}", 0, "")
+            told = f"{lab.label}: {system.name}, {count} thread{'s' * (count > 1)}"
+            lab.progress.start(told, 0, "")
             run: Run = runner.run(system, count, repeat)[0]
             lab.progress.close()
             found = {name: getattr(run, name) for name in ("seconds", "training_seconds", "peak_bytes", "failed")}
             if run.failed is None:
                 lab.cache.put("time", inputs, found)
-                lab.progress.finish(f"{lab.label}: {system.name}, {count} threads, run {repeat}: {run.seconds:.1f} s")
+                lab.progress.finish(f"{told}, run {repeat}: {run.seconds:.1f} s")
         if found is not None and found["failed"]:
             failed.add((system.id, count))
             lab.progress.note(f"{lab.label}: {system.name} failed: {found['failed']}")
