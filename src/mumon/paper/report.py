@@ -102,7 +102,10 @@ def counted(sections: Iterable[Section]) -> str:
     """How many of the paper's claims hold, in a sentence."""
     outcomes = Counter(v.outcome for section in sections for v in section.verdicts if v.source == PAPER)
     held, not_held, open_ = (outcomes[name] for name in ("holds", "does not hold", "undecided"))
-    return f"Of {outcomes.total()} claims of the paper, {held} hold here, {not_held} do not and {open_} are undecided."
+    return (
+        f"Of {outcomes.total()} claims of the paper, {held} hold{'s' * (held == 1)} here, {not_held} "
+        f"do{'es' * (not_held == 1)} not and {open_} {'is' if open_ == 1 else 'are'} undecided."
+    )
 
 
 def _by(verdict: Verdict) -> str:
