@@ -103,7 +103,8 @@ def section(data: dict[str, Any]) -> Section:
             f"Which rate the paper used for its norms is not known here: {data['rate']} was chosen for both updates "
             f"because at it the ten come out nearly as they are there. At gensim's {SLOWER} the faulty update's "
             f"source norms are {' '.join(f'{pair[0]:.2f}' for pair in data['slower'])}.",
-            f"A second seed changes the norms at widths {ENDS[0]} and {ENDS[1]} by at most {100 * _seed_gap(data):.1g} %.",
+            f"A second seed changes the norms at widths {ENDS[0]} and {ENDS[1]} by at most "
+            f"{100 * _seed_gap(data):.1g} %.",
         ]
         if comparable
         else ["At this scale only the direction of the trend can be expected, not the paper's figures."],
