@@ -25,7 +25,7 @@ def measure(lab: Lab) -> dict[str, Any]:
         "sentences": part.sentences,
         "tokens": part.tokens,
         "options": options,
-        "words": runs[SYSTEMS[0]][0].record["words"],
+        "words": runs[SYSTEMS[0]][0].record.get("words"),
         "tasks": lab.task_names,
         "rows": [
             {

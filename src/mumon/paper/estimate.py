@@ -86,10 +86,8 @@ def _trainings(
     def exact(update: str) -> str:
         return f"CBOW {update}, exact"
 
-    def noisy(
-        sentences: int | None, k: int
-    ) -> float:  # the time of exact kernels grows with k, from about half of it on
-        return tokens(sentences) * (0.5 + k / 10)
+    def noisy(sentences: int | None, k: int) -> float:
+        return tokens(sentences) * (0.5 + k / 10)  # the time of exact kernels grows with k, from about half of it on
 
     usual = (scale.dim, scale.window, False)
     for system in intrinsic.ROWS:
