@@ -351,7 +351,10 @@ def test_a_bad_corpus_is_refused_in_one_sentence_and_leaves_nothing_behind(tmp_p
         ([["fine"], 7], "sentence 1 is not a list"),
         ([["fine", ["nested"]]], "sentence 0 is not a list of words"),
         ([["fine", 1.5]], "is a float, not a string"),
-        ([["fine", 7]], r"token 7 is a int, not a string; convert it first with str\(\)"),
+        ([["fine", 7]], r"token 7 is a int, not a string; give all of them as strings \(str\(\)\), or all as integers"),
+        ([[3, "three"]], r"some tokens are integers, like 3, and others not, like 'three'; give all"),
+        ([[3, 3.5]], r"some tokens are integers, like 3, and others not, like 3.5"),
+        ([[True, False]], r"token True is a bool, not a string"),
     ],
 )
 def test_what_is_not_a_token_list_is_refused_in_one_sentence(sentences, message):

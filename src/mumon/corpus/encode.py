@@ -32,6 +32,7 @@ class CorpusWriter:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.tokens = self.sentences = self._last_end = 0
+        self.integers = False  # the tokens: as words they are written in decimal
         self._spans: list[tuple[int, int, int]] = []
         self._ids = (folder / "ids.i32").open("wb")
         self._offsets = (folder / "offsets.i64").open("wb")
@@ -210,6 +211,7 @@ def encode_sequences(sentences: Iterable[Iterable[Any]], folder: Path, progress:
                 progress.update(number + 1, tokens=writer.tokens)
         flush()
         writer.finish([table])
+        writer.integers = table.integers
     finally:
         writer.close()
     writer.report(progress)

@@ -41,6 +41,7 @@ class EncodedCorpus:
     replaced: int  # characters that were not UTF-8
     fingerprint: str
     reused: bool  # whether an earlier run had encoded it
+    integers: bool = False  # the tokens were integers, whose decimals are the words
     file: IO[bytes] | None = None  # of the ids; open, so that it outlives its name
     remarks: tuple[str, ...] = ()  # what was unusual about encoding it
 
@@ -163,7 +164,13 @@ def _is_whole(folder: Path) -> bool:
 def _write_info(folder: Path, writer: CorpusWriter, replaced: int, about: str, stamps: list[Stamp]) -> None:
     if not writer.tokens:
         raise CorpusError(f"{about} holds 0 words; give it text with one sentence per line")
-    info = {"tokens": writer.tokens, "sentences": writer.sentences, "replaced": replaced, "inputs": stamps}
+    info = {
+        "tokens": writer.tokens,
+        "sentences": writer.sentences,
+        "replaced": replaced,
+        "integers": writer.integers,
+        "inputs": stamps,
+    }
     (folder / INFO).write_text(json.dumps(info))
 
 
@@ -181,6 +188,7 @@ def _open(folder: Path, fingerprint: str, reused: bool = False, remarks: tuple[s
         replaced=info["replaced"],
         fingerprint=fingerprint,
         reused=reused,
+        integers=info.get("integers", False),
         file=file,
         remarks=remarks,
     )

@@ -19,6 +19,7 @@ FIRST_PLACES = 1 << 16  # of a word table, which doubles when it is half full
 SLOT_BYTES = 32
 MOST_TYPES = 1 << 31  # distinct words that ids of 32 bits can tell apart
 NEWLINE, SPACE = 10, 32
+ONE_KIND = "give all of them as strings (str()), or all as integers"
 
 
 class ByteTable:
@@ -105,9 +106,12 @@ class TokenTable:
         self._types: defaultdict[Any, int] = defaultdict(count().__next__)
         self._counts: npt.NDArray[np.int64] = np.zeros(0, np.int64)
         self.replaced = 0
+        self.integers = False  # whether the tokens are integers: known when `words` has looked at them
 
     def encode(self, tokens: Iterable[Any]) -> Ids:
         """The type of every token."""
+        if isinstance(tokens, np.ndarray):
+            tokens = tokens.tolist()  # Python's numbers are looked up faster than NumPy's
         try:
             ids = np.fromiter(map(self._types.__getitem__, tokens), np.int32)
         finally:  # past the limit some releases of NumPy raise an OverflowError and others wrap around
@@ -123,6 +127,11 @@ class TokenTable:
         """The words as an Arrow array of bytes, by type."""
         import pyarrow as pa
 
+        first = next(iter(self._types), "")
+        self.integers = _is_integer(first)
+        for token in self._types if self.integers else ():
+            if not _is_integer(token):
+                raise CorpusError(f"some tokens are integers, like {first}, and others not, like {token!r}; {ONE_KIND}")
         return pa.array([self._bytes(token) for token in self._types], pa.large_binary())
 
     def merged(self, others: list[TokenTable]) -> tuple[Any, npt.NDArray[np.int64], list[Ids]]:
@@ -139,13 +148,19 @@ class TokenTable:
         return distinct.dictionary, counts, [types]
 
     def _bytes(self, token: Any) -> bytes:
-        if not isinstance(token, str):  # an integer too: as a key it means a row, as in gensim
-            raise CorpusError(f"token {token!r} is a {type(token).__name__}, not a string; convert it first with str()")
+        if self.integers:
+            return b"%d" % token
+        if not isinstance(token, str):
+            raise CorpusError(f"token {token!r} is a {type(token).__name__}, not a string; {ONE_KIND}")
         try:
             return token.encode()
         except UnicodeEncodeError:  # a lone surrogate has no UTF-8
             self.replaced += 1
             return token.encode("utf-8", "surrogatepass").decode("utf-8", "replace").encode()
+
+
+def _is_integer(token: Any) -> bool:
+    return isinstance(token, int | np.integer) and not isinstance(token, bool)
 
 
 def _check_types(types: int) -> None:

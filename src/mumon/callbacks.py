@@ -1,0 +1,61 @@
+"""Callbacks: a user's own code, called when training and its epochs begin and end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from mumon.errors import OptionError
+
+if TYPE_CHECKING:
+    from mumon.model import Word2Vec
+
+EVENTS = ("on_train_begin", "on_epoch_begin", "on_epoch_end", "on_train_end")
+
+
+class CallbackAny2Vec:
+    """gensim's base class; anything that has some of its four methods will do as well.
+
+    At the end of an epoch the model may be asked and saved: `model.history`, `model.wv` and the rate schedule stand at
+    that epoch. An exception ends the training, and the model stays as it then is.
+
+    >>> class Loss(CallbackAny2Vec):
+    ...     def on_epoch_end(self, model):
+    ...         print(len(model.history), model.history[-1].loss > 0)
+    >>> from mumon import Word2Vec
+    >>> _ = Word2Vec([["a", "b", "c"]] * 20, min_count=1, sample=0, epochs=2, workers=1, callbacks=[Loss()])
+    1 True
+    2 True
+    """
+
+    def on_train_begin(self, model: Word2Vec) -> None:
+        """Training begins."""
+
+    def on_epoch_begin(self, model: Word2Vec) -> None:
+        """An epoch begins."""
+
+    def on_epoch_end(self, model: Word2Vec) -> None:
+        """An epoch has ended."""
+
+    def on_train_end(self, model: Word2Vec) -> None:
+        """Training has ended."""
+
+
+def checked(callbacks: Iterable[Any]) -> list[Any]:
+    """Callbacks as a list; what has none of the four methods is refused before training rather than passed over."""
+    given = list(callbacks)
+    for place, callback in enumerate(given):
+        if not any(callable(getattr(callback, event, None)) for event in EVENTS) or isinstance(callback, type):
+            raise OptionError(
+                f"callback {place + 1} of {len(given)} is {callback!r:.80}, which has none of {', '.join(EVENTS)}; "
+                "give objects that have"
+            )
+    return given
+
+
+def call(callbacks: Iterable[Any], event: str, model: Word2Vec) -> None:
+    """Tell each callback that has a method for the event, in their order."""
+    for callback in callbacks:
+        method = getattr(callback, event, None)
+        if method is not None:
+            method(model)
