@@ -49,14 +49,14 @@ def drawn(alias, seed, count):
 def test_blocks_of_any_shape_are_updated_by_the_reference_gradient(update, fast, block):
     V, D, columns, (negative, shared, batch), seed = block
     random = np.random.default_rng(seed)
-    alias, rates = alias_table(random.dirichlet(np.ones(V))), random.uniform(0.5, 2, V)
+    alias, rates = alias_table(random.dirichlet(np.ones(V))), random.uniform(0.5, 2, (2, V))
     source, target = (np.zeros((V, -(-D // PADDING) * PADDING)) for _ in range(2))
     source[:, :D], target[:, :D] = random.normal(0, 0.2, (2, V, D))
     new_source, new_target = source.copy(), target.copy()
     sharing = (negative, shared, batch) if fast else (negative,)
     division = () if update is None else (True, update == "correct")
     kernels = (skipgram.skipgram_exact, skipgram.skipgram_fast) if update is None else (cbow.cbow_exact, cbow.cbow_fast)
-    kernels[fast](new_source, new_target, *columns, alias, rates, *sharing, TINY, *division, np.uint64(seed))
+    kernels[fast](new_source, new_target, *columns, alias, *rates, *sharing, TINY, *division, np.uint64(seed))
 
     ids, left, right = (column.tolist() for column in columns)
     contexts = [[ids[j] for j in range(left[i], right[i]) if j != i] for i in range(len(ids))]
@@ -72,9 +72,11 @@ def test_blocks_of_any_shape_are_updated_by_the_reference_gradient(update, fast,
         else:
             steps = reference.cbow_gradient(source, target, word, context, here[0], weights, True, update)
         d_source, d_target = d_source + steps[0], d_target + steps[1]
-    for old, new, expected in ((source, new_source, d_source), (target, new_target, d_target)):
+    for old, new, own, expected in zip(
+        (source, target), (new_source, new_target), rates, (d_source, d_target), strict=True
+    ):
         tolerance = 1e-5 * max(1.0, np.abs(expected).max())
-        np.testing.assert_allclose((old - new) / (TINY * rates[:, None]), expected, atol=tolerance)
+        np.testing.assert_allclose((old - new) / (TINY * own[:, None]), expected, atol=tolerance)
         assert not new[:, D:].any()  # padding stays padding
 
 

@@ -46,8 +46,21 @@ class Keeper(Protocol):
         """Keep the state for good because the run ends here: a sentence, and where it is (None if that failed)."""
 
 
+class Watcher(Protocol):
+    """Whoever wants to look at the matrices between epochs; training waits."""
+
+    def epoch_begins(self) -> None:
+        """The next epoch begins."""
+
+    def epoch_ended(self, at: Position) -> None:
+        """An epoch has ended, the last one of the position's history."""
+
+
 class Trainer:
-    """Trains two matrices in place on one corpus. `run` may be called again to go on along the schedule."""
+    """Trains two matrices in place on one corpus. `run` may be called again to go on along the schedule.
+
+    `locks` multiplies the steps of each source row: 0 freezes it.
+    """
 
     def __init__(
         self,
@@ -58,13 +71,15 @@ class Trainer:
         target: Matrix,
         settings: Settings,
         progress: Progress | None = None,
+        locks: npt.NDArray[np.float32] | None = None,
     ) -> None:
         self.corpus, self.lookup, self.settings = corpus, lookup, settings
         self.source, self.target = source, target
         self.progress = progress or Progress()
         self.keep = keep_chances(counts, settings.sample)
         self.alias = alias_table(noise_distribution(counts, settings.ns_exponent))
-        self.rates = row_rates(counts, settings.row_exponent)
+        self.target_rates = row_rates(counts, settings.row_exponent)
+        self.source_rates = self.target_rates if locks is None else self.target_rates * locks
         self.bounds = block_bounds(corpus.offsets)
         self._name, self._kernel = training_kernel(settings)
 
@@ -75,6 +90,7 @@ class Trainer:
         first_epoch: int = 0,
         position: Position | None = None,
         keeper: Keeper | None = None,
+        watcher: Watcher | None = None,
     ) -> list[Epoch]:
         """Train the next epochs of a schedule, or what is left of them after `position`.
 
@@ -89,7 +105,11 @@ class Trainer:
         with held_signals() if keeper is not None else nullcontext(Held()) as held:
             try:
                 for past in range(len(at.history), epochs):
+                    if watcher is not None:
+                        watcher.epoch_begins()
                     self._epoch(first_epoch + past, replace(schedule, done=schedule.done + past), at, keeper, held)
+                    if watcher is not None:
+                        watcher.epoch_ended(at)
             except BaseException as error:
                 # By a handler of the user's, say, or because nobody reads our reports any more.
                 ours = isinstance(error, Interrupted | MumonError)
@@ -229,7 +249,8 @@ class Trainer:
                 ids, left, right,
             )  # fmt: skip
             loss, counted = self._kernel(
-                self.source, self.target, ids[:n], left[:n], right[:n], self.alias, self.rates, np.float32(alpha),
+                self.source, self.target, ids[:n], left[:n], right[:n], self.alias,
+                self.source_rates, self.target_rates, np.float32(alpha),
                 stream_seed(settings.seed, epoch, block, NOISE),
             )  # fmt: skip
             return Block(end - begin, n, loss, counted)
@@ -265,11 +286,13 @@ def training_kernel(settings: Settings) -> tuple[str, Callable[..., tuple[float,
         left: Any,
         right: Any,
         alias: Any,
-        rates: Any,
+        source_rates: Any,
+        target_rates: Any,
         alpha: Any,
         seed: np.uint64,
     ) -> tuple[float, int]:
-        return function(source, target, ids, left, right, alias, rates, *noise, alpha, *division, seed)  # type: ignore[no-any-return]
+        rates = (source_rates, target_rates)
+        return function(source, target, ids, left, right, alias, *rates, *noise, alpha, *division, seed)  # type: ignore[no-any-return]
 
     return function.__name__, train
 

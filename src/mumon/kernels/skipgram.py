@@ -32,7 +32,8 @@ def skipgram_exact(
     left: Any,
     right: Any,
     alias: Any,
-    rates: Any,
+    source_rates: Any,
+    target_rates: Any,
     negative: Any,
     alpha: Any,
     seed: Any,
@@ -57,7 +58,7 @@ def skipgram_exact(
             dh[:] = real(0)
             score = dot(h, 0, target, word)
             gradient = alpha * (real(1) - sigmoid(score))
-            exchange(target, word, dh, 0, gradient, rates[word] * gradient, h, 0)
+            exchange(target, word, dh, 0, gradient, target_rates[word] * gradient, h, 0)
             if sampled:
                 loss += minus_log_sigmoid(score)
             for m in range(negative):
@@ -65,10 +66,10 @@ def skipgram_exact(
                 if other != word:
                     score = dot(h, 0, target, other)
                     gradient = -alpha * sigmoid(score)
-                    exchange(target, other, dh, 0, gradient, rates[other] * gradient, h, 0)
+                    exchange(target, other, dh, 0, gradient, target_rates[other] * gradient, h, 0)
                     if sampled:
                         loss += minus_log_sigmoid(-score)
-            add_row(source, ids[i], rates[ids[i]], dh, 0)
+            add_row(source, ids[i], source_rates[ids[i]], dh, 0)
     return loss, counted
 
 
@@ -80,7 +81,8 @@ def skipgram_fast(
     left: Any,
     right: Any,
     alias: Any,
-    rates: Any,
+    source_rates: Any,
+    target_rates: Any,
     negative: Any,
     shared: Any,
     batch: Any,
@@ -127,7 +129,7 @@ def skipgram_fast(
         for r in range(rows):
             for m in range(shared):
                 scores[r, m] = -alpha * weights[r, m] * sigmoid(scores[r, m])
-        exchange_gradients(dh, h, rows, scores, target, words, rates, next_words, ids, high)
+        exchange_gradients(dh, h, rows, scores, target, words, target_rates, next_words, ids, high)
 
         for r in range(rows):
             i = first + r
@@ -136,8 +138,8 @@ def skipgram_fast(
                     word = ids[j]
                     score = dot(h, r, target, word)
                     gradient = alpha * (real(1) - sigmoid(score))
-                    exchange(target, word, dh, r, gradient, rates[word] * gradient, h, r)
+                    exchange(target, word, dh, r, gradient, target_rates[word] * gradient, h, r)
                     if sampled:
                         loss += minus_log_sigmoid(score)
-            add_row(source, ids[i], rates[ids[i]], dh, r)
+            add_row(source, ids[i], source_rates[ids[i]], dh, r)
     return loss, counted
