@@ -10,7 +10,7 @@ from samples import refused
 
 from mumon.cli.sweep import NAMES
 from mumon.errors import OptionError
-from mumon.model import MODEL_OPTIONS
+from mumon.model_runs import MODEL_OPTIONS
 from mumon.settings import Settings
 from mumon.sweep import DEFAULT_RATES, Range
 from mumon.sweep.space import FIXABLE, NUMBERS, SWEEPABLE, configurations, parse_values

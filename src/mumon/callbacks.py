@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mumon.errors import OptionError
+from mumon.position import Epoch, Position
 
 if TYPE_CHECKING:
     from mumon.model import Word2Vec
@@ -59,3 +61,33 @@ def call(callbacks: Iterable[Any], event: str, model: Word2Vec) -> None:
         method = getattr(callback, event, None)
         if method is not None:
             method(model)
+
+
+class ModelWatcher:
+    """Keeps a model's history and schedule in step with its training, and tells the callbacks."""
+
+    def __init__(self, model: Word2Vec, callbacks: list[Any]) -> None:
+        self._model, self._callbacks, self._schedule = model, callbacks, model._schedule
+        self.before = list(model.history)
+
+    def epoch_begins(self) -> None:
+        """Tell the callbacks."""
+        call(self._callbacks, "on_epoch_begin", self._model)
+
+    def epoch_ended(self, at: Position) -> None:
+        """Let the model stand where training does, and tell the callbacks."""
+        self.stand_after(at.history)
+        if self._callbacks:  # they may ask for neighbours
+            self._model.wv.fill_norms(force=True)
+        call(self._callbacks, "on_epoch_end", self._model)
+
+    def stand_after(self, epochs: list[Epoch]) -> None:
+        """Let the model's history and schedule stand so many epochs of the run further."""
+        self._model.history = [*self.before, *epochs]
+        self._model._schedule = replace(self._schedule, done=self._schedule.done + len(epochs))
+
+    def stop(self, forget: bool) -> None:
+        """Training ended early: the next one begins its schedule anew, or (`forget`) from a checkpoint."""
+        self._model._schedule = self._schedule
+        if forget:
+            self._model.history = self.before

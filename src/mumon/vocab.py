@@ -26,8 +26,8 @@ MOST = (1 << 63) - 1  # the largest number that int64 holds
 class Vocabulary:
     """Words by count, most frequent first, ties by UTF-8 bytes; row i of a model belongs to words[i].
 
-    `unk`, if given, is one of the words and stands for every word outside the vocabulary. `integers` says that the words
-    are the decimals of integers, such as item ids, and are known to users as integers (`keys`).
+    `unk`, if given, is one of the words and stands for every word outside the vocabulary. `integers` says that the
+    words are the decimals of integers, such as item ids, and are known to users as integers (`keys`).
 
     >>> Vocabulary.from_counts({"b": 2, "a": 2, "c": 9}).words
     ['c', 'a', 'b']
@@ -111,7 +111,9 @@ class Vocabulary:
         given = list(frequencies)
         integers = bool(given) and all(isinstance(word, int | np.integer) for word in given)
         if not integers and not all(isinstance(word, str) for word in given):
-            raise OptionError(f"some of the {len(given)} words that were counted are no strings; convert them to one kind")
+            raise OptionError(
+                f"some of the {len(given)} words that were counted are no strings; convert them to one kind"
+            )
         counts = {str(word): whole_number("a count", count, 0, MOST) for word, count in frequencies.items()}
         every = cls.from_counts(counts, integers=integers)
         words, kept = _kept(every.words, every.counts, min_count, max_final_vocab, _by_word(trim_rule, integers))
@@ -180,6 +182,17 @@ class Vocabulary:
         sums = map(int.__add__, self.counts.tolist(), found.tolist())  # Python's numbers: they cannot wrap around
         return Vocabulary.from_counts(dict(zip(self.words, sums, strict=True)), self.unk, self.integers)
 
+    def merged_with(self, other: Vocabulary) -> Vocabulary:
+        """The words of both, with their counts added up."""
+        if self.integers != other.integers:
+            raise OptionError(
+                f"of {len(self)} words and {len(other)} new ones some are integers; convert them to one kind"
+            )
+        counts = dict(zip(self.words, map(int, self.counts), strict=True))
+        for word, count in zip(other.words, map(int, other.counts), strict=True):
+            counts[word] = counts.get(word, 0) + count
+        return Vocabulary.from_counts(counts, self.unk, self.integers)
+
     def for_tokens_of(self, corpus: EncodedCorpus, merging: bool = False) -> Vocabulary:
         """This vocabulary, or one whose keys are integers because those of the corpus are; refused if it has others.
 
@@ -215,7 +228,7 @@ class Vocabulary:
 def _kept(
     words: list[str], counts: Counts, min_count: int, max_final_vocab: int | None, trim_rule: TrimRule | None
 ) -> tuple[list[str], Counts]:
-    """Those words, given by count, that are frequent enough or kept by the rule; the first of them if there is a limit."""
+    """Those words, given by count, that are frequent enough or kept by the rule, up to the limit."""
     keep = counts >= min_count
     for row, (word, count) in enumerate(zip(words, counts.tolist(), strict=True)) if trim_rule is not None else ():
         verdict = trim_rule(word, count, min_count)  # type: ignore[misc]

@@ -219,7 +219,8 @@ def _start(from_: str, given: dict[str, Any], progress: Progress) -> Word2Vec:
     """The model to go on from; options that were given replace what it was trained with."""
     from mumon.corpus import TextOptions
     from mumon.formats.directory import is_trainable
-    from mumon.model import MODEL_OPTIONS, Word2Vec
+    from mumon.model import Word2Vec
+    from mumon.model_runs import MODEL_OPTIONS
     from mumon.settings import Settings
 
     if not Path(from_).is_dir() or not is_trainable(from_):

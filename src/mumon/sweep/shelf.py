@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from mumon.atomic import CONFIG_NAME
-from mumon.model import MODEL_OPTIONS, Word2Vec
+from mumon.model import Word2Vec
+from mumon.model_runs import MODEL_OPTIONS
 from mumon.settings import Settings
 from mumon.strict_json import parse
 from mumon.sweep.runs import Run

@@ -1,0 +1,77 @@
+"""gensim's names that `Word2Vec` has no use for: what to write instead, or why there is nothing.
+
+`docs/compatibility.md` has all names; a test compares it with gensim itself.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Any, NoReturn
+
+from mumon.errors import OptionError
+
+# Options of gensim 3 and what gensim 4 and mumon call them.
+RENAMED_OPTIONS = {
+    "size": "vector_size",
+    "iter": "epochs",
+    "sentences": "corpus_iterable",
+    "input_streams": "corpus_iterable",
+    "docvecs": "wv",
+}
+# Attributes of gensim 3, most of which gensim 4 has dropped as well.
+RENAMED_ATTRIBUTES = {
+    "iter": "epochs",
+    "size": "vector_size",
+    "syn0": "wv.vectors",
+    "syn0norm": "wv.get_normed_vectors()",
+    "syn0_lockf": "wv.vectors_lockf",
+    "vocab": "wv.key_to_index",
+    "index2word": "wv.index_to_key",
+    "trainables": "syn1neg, wv.vectors_lockf and the like",
+    "running_loss": "running_training_loss",
+}
+_INTERNAL = "a step inside gensim's build_vocab; call build_vocab, which does all of them"
+_HIERARCHICAL = "hierarchical softmax is not offered; mumon trains with negative sampling only"
+# What gensim 4 has and mumon does not, and why.
+REFUSED = {
+    "score": f"it needs hierarchical softmax, and {_HIERARCHICAL}",
+    "create_binary_tree": _HIERARCHICAL,
+    "syn1": _HIERARCHICAL,
+    "scan_vocab": _INTERNAL,
+    "prepare_vocab": _INTERNAL,
+    "prepare_weights": _INTERNAL,
+    "update_weights": _INTERNAL,
+    "make_cum_table": "noise words come from an alias table, made when training begins",
+    "cum_table": "noise words come from an alias table, made when training begins",
+    "add_null_word": "a null word serves gensim's Doc2Vec only",
+    "seeded_vector": "rows begin as a function of seed and row; init_weights() makes them anew",
+    "init_sims": "lengths are known when they are asked for; wv.unit_normalize_all() changes the vectors",
+    "random": "random numbers are a function of seed, epoch and block, so that there is no generator to share",
+    "raw_vocab": "the encoded corpus keeps the counts of all words; see mumon.corpus_from_files",
+    "lifecycle_events": "model.history tells what each epoch did, and the saved config with which options",
+    "add_lifecycle_event": "model.history tells what each epoch did, and the saved config with which options",
+}
+# What gensim 3 asked of the model and gensim 4 asks of its vectors.
+_MOVED = ("most_similar", "similarity", "doesnt_match", "n_similarity", "wmdistance", "similar_by_word", "accuracy")
+
+
+def refuse_options(where: str, given: Mapping[str, Any], known: Iterable[str]) -> None:
+    """Refuse keywords that a function does not take: those of gensim 3 by their new names, others like Python does."""
+    for name in given:
+        if name in RENAMED_OPTIONS:
+            raise OptionError(f"{name}= is gensim 3's; gensim 4 and mumon call it {RENAMED_OPTIONS[name]}=")
+        near = difflib.get_close_matches(name, list(known), 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise TypeError(f"{where} got an unexpected keyword argument {name!r}{hint}")
+
+
+def missing_attribute(name: str) -> NoReturn:
+    """Say why a model has no such attribute."""
+    if name in RENAMED_ATTRIBUTES:
+        raise AttributeError(f"model.{name} is gensim 3's; it is now model.{RENAMED_ATTRIBUTES[name]}")
+    if name in _MOVED:
+        raise AttributeError(f"model.{name} is gensim 3's; ask the vectors: model.wv.{name}")
+    if name in REFUSED:
+        raise AttributeError(f"model.{name} is not offered: {REFUSED[name]}")
+    raise AttributeError(f"'Word2Vec' object has no attribute {name!r}")
