@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # What the extrinsic tests run on. TORCH= leaves it out (they are skipped then), where a build with CUDA is too much.
 TORCH ?= torch==2.13.0
+# Runs on mumon's Word2Vec in a test. Without its dependencies: it asks for NumPy 1 for the sake of old releases of gensim.
+NODE2VEC := node2vec==0.5.0 joblib tqdm
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: demo test lint types unit bench clean
@@ -35,6 +37,7 @@ $(VENV)/installed: pyproject.toml
 
 $(VENV)/installed-dev: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --editable ".[dev]" $(TORCH)
+	$(BIN)/python -m pip install --quiet --no-deps $(NODE2VEC)
 	@touch $@
 
 clean:
