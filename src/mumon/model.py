@@ -6,33 +6,24 @@ import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from mumon.callbacks import ModelWatcher, call, checked
 from mumon.checkpoints import Checkpoints
 from mumon.corpus import EncodedCorpus, TextOptions
 from mumon.corpus.given import Files, Sentences, one_of, read_given
-from mumon.errors import FormatError, OptionError, TrainingError, one_line
+from mumon.errors import OptionError, TrainingError
 from mumon.gensim_names import missing_attribute, refuse_options
-from mumon.model_runs import MODEL_OPTIONS, Merge, ModelRuns, has_integers
+from mumon.model_disk import ModelDisk
+from mumon.model_runs import Merge
 from mumon.position import Epoch, Position
 from mumon.progress import Progress, chosen_progress
 from mumon.resume import refuse_changed_options
 from mumon.settings import Schedule, Settings, whole_number
 from mumon.threads import available_cores
 from mumon.training import Trainer
-from mumon.vectors import WordVectors
 from mumon.vocab import TrimRule, Vocabulary
-
-LARGE_CORPUS = 10**9  # how many tokens vectors of unknown origin are taken to have seen
-# What a saved model tells the constructor.
-SAVED_OPTIONS = (
-    *(field.name for field in fields(Settings) if field.name != "objective"),
-    *(field.name for field in fields(TextOptions)),
-    *MODEL_OPTIONS,
-    "comment",
-)
 
 
 def _setting(name: str) -> Any:
@@ -48,7 +39,7 @@ def _setting(name: str) -> Any:
     return property(get, put, doc=f"`{name}` of the settings.")
 
 
-class Word2Vec(ModelRuns):
+class Word2Vec(ModelDisk):
     """Word vectors by CBOW or skip-gram with negative sampling.
 
     Given a corpus, the constructor builds the vocabulary and trains; without one, call `build_vocab` and `train`.
@@ -377,68 +368,6 @@ class Word2Vec(ModelRuns):
         call(watching, "on_train_end", self)
         return added
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model as a folder that mumon, model2vec and sentence-transformers load.
-
-        The checkpoints of the training that made it are then removed.
-        """
-        from mumon.formats.directory import save_model
-
-        self._take_over_rows()
-        vocabulary, history = self._require_vocabulary(), [epoch.to_json() for epoch in self.history]
-        config = self._config(self._schedule)
-        save_model(path, vocabulary.words, vocabulary.counts, self.wv.vectors, self.syn1neg, config, history)
-        for finished in self._finished:
-            finished.discard()
-        self._finished.clear()
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], *, progress: bool | Progress | None = None) -> Word2Vec:
-        """A model written by `save`, ready for questions and for more training, on no more cores than there are."""
-        from mumon.formats.directory import load_model
-
-        loaded = load_model(path)
-        saved = loaded.config
-        options: dict[str, Any] = {name: saved[name] for name in SAVED_OPTIONS if name in saved}
-        try:
-            _check_saved(saved)
-            options["workers"] = min(saved["workers"], available_cores())
-            model = cls(
-                vector_size=loaded.vectors.shape[1], sg=int(saved["objective"] == "sg"), progress=progress, **options
-            )
-            model._schedule = Schedule(**saved["schedule"])
-            model._tokens_before = whole_number("tokens_before", saved.get("tokens_before", 0), least=0)
-            model.history = [Epoch.from_json(epoch) for epoch in loaded.history]
-        except (KeyError, TypeError, ValueError) as error:
-            raise FormatError(
-                f"{os.fspath(path)} does not say how it was trained ({one_line(error)}); load it with WordVectors.load"
-            ) from None
-        unk = model.unk if model.unk in loaded.words else None
-        model._adopt(loaded.words, loaded.counts, unk, loaded.vectors, loaded.output, has_integers(loaded))
-        return model
-
-    @classmethod
-    def from_vectors(cls, vectors: WordVectors | str | os.PathLike[str], **options: Any) -> Word2Vec:
-        """A model that starts from existing vectors (any readable file) and is then trained further.
-
-        The words and rows are those of the file; output vectors start at zero. `options` are the constructor's.
-
-        >>> import numpy as np
-        >>> start = WordVectors(["cat", "dog"], np.ones((2, 8), np.float32))
-        >>> model = Word2Vec.from_vectors(start, min_count=1, workers=1, epochs=1)
-        >>> _ = model.train([["cat", "dog", "bird"]] * 20, merge_vocab="union")
-        >>> len(model.wv)
-        3
-        """
-        if "vector_size" in options:
-            raise OptionError("vector_size comes with the vectors; leave it out")
-        wv = vectors if isinstance(vectors, WordVectors) else WordVectors.load(vectors)
-        model = cls(vector_size=wv.vector_size, **options)
-        model._tokens_before = LARGE_CORPUS  # rates for a fresh start would undo what the vectors know
-        words, unk = [str(key) for key in wv.index_to_key], model.unk if model.unk in wv.key_to_index else None
-        model._adopt(words, wv.counts, unk, wv.vectors, None, getattr(wv, "integer_keys", False))
-        return model
-
     def _read(self, sentences: Any, corpus_file: Files | None, progress: Progress) -> EncodedCorpus:
         """Encode a corpus; what can be read only once is kept from `build_vocab` for the `train` that follows."""
         given = one_of(sentences, corpus_file)
@@ -458,15 +387,3 @@ def _refuse_variants(hs: int, null_word: int, sorted_vocab: int) -> None:
         raise OptionError("null_word=1 serves gensim's Doc2Vec only; leave it out")
     if not sorted_vocab:
         raise OptionError("sorted_vocab=0 is not offered: words are always in the order of their counts; leave it out")
-
-
-def _check_saved(saved: dict[str, Any]) -> None:
-    """Refuse what the constructor, which trusts its caller, would take as it is."""
-    if saved["objective"] not in ("cbow", "sg"):
-        raise OptionError("objective is neither cbow nor sg")
-    for name in ("unk", "text_field", "comment"):
-        if not isinstance(saved.get(name), str | None):
-            raise OptionError(f"{name} is neither text nor null")
-    for name in ("tokenize", "lowercase"):
-        if not isinstance(saved.get(name, False), bool):
-            raise OptionError(f"{name} is neither true nor false")
