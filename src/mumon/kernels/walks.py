@@ -1,0 +1,104 @@
+"""Random walks on a graph in compressed rows: the neighbours of node v are `neighbours[starts[v] : starts[v + 1]]`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mumon.kernels.alias import build_alias
+from mumon.kernels.jit import inlined, kernel
+from mumon.kernels.numerics import GAMMA, alias_draw, below, mix
+
+UNIT = 1.0 / 4294967296.0
+LOW_32 = np.uint64(0xFFFFFFFF)
+ABREAST = 32  # walks that take their steps in turn: while one waits for memory, the others go on
+
+
+@kernel
+def row_aliases(starts: Any, weights: Any) -> Any:
+    """One alias table per row, end to end: bins are counted from the row's own start."""
+    tables = np.empty((weights.shape[0], 2), np.uint32)
+    for node in range(starts.shape[0] - 1):
+        begin, end = starts[node], starts[node + 1]
+        if begin < end:
+            row = weights[begin:end].astype(np.float64)
+            tables[begin:end] = build_alias(row / row.sum())
+    return tables
+
+
+@inlined
+def _first_order(node: Any, starts: Any, neighbours: Any, aliases: Any, bits: Any) -> Any:
+    """A neighbour in proportion to the weight of its edge; without tables all are alike."""
+    begin, end = starts[node], starts[node + 1]
+    if aliases.shape[0] == 0:
+        return neighbours[begin + below(bits, end - begin)]
+    return neighbours[begin + alias_draw(aliases[begin:end], bits)]
+
+
+@inlined
+def _has_edge(source: Any, target: Any, starts: Any, neighbours: Any) -> Any:
+    """Whether a node is among the neighbours of another, which are sorted."""
+    low, high = starts[source], starts[source + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if neighbours[middle] < target:
+            low = middle + 1
+        else:
+            high = middle
+    return low < starts[source + 1] and neighbours[low] == target
+
+
+@inlined
+def _second_order(
+    before: Any, node: Any, starts: Any, neighbours: Any, aliases: Any, state: Any, back: Any, away: Any
+) -> Any:
+    """A neighbour by node2vec's weights, and where the stream of random numbers has got to.
+
+    It is drawn as a first step and accepted in proportion to its factor: no table of pairs of edges is needed.
+    """
+    most, low, high = max(back, away, 1.0), min(away, 1.0), max(away, 1.0)
+    while True:
+        following = np.int64(_first_order(node, starts, neighbours, aliases, mix(state + GAMMA)))
+        state += GAMMA + GAMMA
+        level = np.float64(mix(state) & LOW_32) * UNIT * most
+        if following == before:
+            accepted = level < back
+        elif level < low or level >= high:  # whichever factor it has
+            accepted = level < low
+        else:
+            accepted = (level < 1.0) == _has_edge(before, following, starts, neighbours)
+        if accepted:
+            return following, state
+
+
+@kernel
+def walk(
+    starts: Any, neighbours: Any, aliases: Any, first: Any, number: Any, seed: Any, back: Any, away: Any, out: Any
+) -> None:
+    """Fill row i of `out` with the walk from node first[i]; where it can go no further, the rest is -1.
+
+    From the second step on, the edge back counts `back` times, one to a neighbour of the node before once, any other
+    `away` times. The numbers of walk i depend on `seed` and number[i] alone.
+    """
+    plain = back == 1.0 and away == 1.0
+    states = np.empty(ABREAST, np.uint64)
+    for begin in range(0, out.shape[0], ABREAST):
+        abreast = min(ABREAST, out.shape[0] - begin)
+        for i in range(abreast):
+            states[i] = mix(seed + np.uint64(number[begin + i]) * GAMMA)
+            out[begin + i, 0] = first[begin + i]
+        for place in range(1, out.shape[1]):
+            for i in range(begin, begin + abreast):
+                node = np.int64(out[i, place - 1])
+                degree = starts[node + 1] - starts[node] if node >= 0 else 0
+                if degree == 0:
+                    out[i, place] = -1
+                elif plain or place == 1 or degree == 1:  # of one neighbour, chances do not matter
+                    states[i - begin] += GAMMA
+                    out[i, place] = _first_order(node, starts, neighbours, aliases, mix(states[i - begin]))
+                else:
+                    before = np.int64(out[i, place - 2])
+                    out[i, place], states[i - begin] = _second_order(
+                        before, node, starts, neighbours, aliases, states[i - begin], back, away
+                    )
