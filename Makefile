@@ -9,7 +9,7 @@ TORCH ?= torch==2.13.0
 NODE2VEC := node2vec==0.5.0 joblib tqdm
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint types unit bench clean
+.PHONY: demo test lint types unit bench docs clean
 
 demo: $(VENV)/installed
 	@$(BIN)/mumon demo
@@ -30,6 +30,9 @@ unit: $(VENV)/installed-dev
 bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/regression.py
 
+docs: $(VENV)/installed-dev
+	$(BIN)/mkdocs build --strict
+
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --editable .
@@ -41,4 +44,4 @@ $(VENV)/installed-dev: $(VENV)/installed
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis
