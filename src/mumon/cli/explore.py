@@ -1,0 +1,77 @@
+"""`mumon explore`: look into word vectors on a local web page."""
+
+from __future__ import annotations
+
+import importlib.util
+from enum import Enum
+from typing import Annotated
+
+import typer
+
+from mumon.cli import options
+
+
+class Projection(str, Enum):
+    """How words are laid out on the map."""
+
+    pca = "pca"
+    umap = "umap"
+
+
+def explore(
+    model: options.Model,
+    model2: Annotated[
+        str | None, typer.Argument(help="Another, to compare with.", show_default=False, metavar="[MODEL2]")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Read only so many rows of each model.", show_default=False)
+    ] = None,
+    map_words: Annotated[
+        int, typer.Option("--map-words", min=2, max=50_000, help="How many frequent words are on the map.")
+    ] = 5000,
+    projection: Annotated[
+        Projection, typer.Option(help="How the map is laid out at first; PCA is always there.")
+    ] = Projection.pca,
+    host: Annotated[str, typer.Option(help="Where to listen; 0.0.0.0 lets others in.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="The port, or 0 for any that is free.")] = 8765,
+    open_: Annotated[
+        bool | None,
+        typer.Option("--open/--no-open", help="Open a browser (default: if there is a screen).", show_default=False),
+    ] = None,
+) -> None:
+    """Look into MODEL on a web page: neighbours, analogies, a map, the training. Ctrl-C ends it.
+
+    Example: mumon explore king.mumon
+    """
+    from mumon.errors import OptionError
+    from mumon.explore import serve
+    from mumon.explore.maps import Maps
+    from mumon.explore.models import open_models
+    from mumon.explore.projection import require_umap
+
+    if any(importlib.util.find_spec(name) is None for name in ("starlette", "uvicorn")):
+        raise OptionError("the page needs 2 libraries, of which one is not installed: pip install 'mumon[explore]'")
+    if projection is Projection.umap:
+        require_umap()
+    from mumon.explore.app import LOOPBACK, application
+
+    progress = options.reporter(quiet=False)
+    listener = serve.listen(host, port)  # before the models are read: a wrong address should not cost that time
+    paths = [model] if model2 is None else [model, model2]
+    for path in paths:
+        progress.note(f"reading {path} …")
+    models = open_models(paths, limit)
+    maps = Maps(models, map_words, progress.note)
+    maps.prepare(umap=projection is Projection.umap)
+    local = serve.is_loopback(host)
+    page = application(models, maps, LOOPBACK if local else ["*"], projection.value)
+    taken = listener.getsockname()[1]
+    if port and taken != port:
+        progress.note(f"port {port} is taken; using {taken}")
+    if not local:
+        progress.note("warning: there is no password, and everyone who reaches this machine can read these models")
+    url = serve.address_of(listener)
+    print(f"{url} shows {' and '.join(one.name for one in models)}; Ctrl-C ends it", flush=True)
+    if open_ if open_ is not None else serve.has_screen():
+        serve.open_browser(url)
+    serve.run(page, listener)
