@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mumon.vectors import WordVectors
     from mumon.vectors import WordVectors as KeyedVectors
     from mumon.vocab import Vocabulary
+    from mumon.walks import random_walks
 
 __version__ = "0.1.0"
 
@@ -38,6 +39,7 @@ _HOMES = {
     "WordVectors": "mumon.vectors",
     "corpus_from_files": "mumon.corpus",
     "corpus_from_sentences": "mumon.corpus",
+    "random_walks": "mumon.walks",
 }
 __all__ = [
     "Checkpoints",
@@ -56,6 +58,7 @@ __all__ = [
     "corpus_from_files",
     "corpus_from_sentences",
     "models",
+    "random_walks",
 ]
 
 
