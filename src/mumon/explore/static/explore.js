@@ -214,6 +214,9 @@ function errorElement(answer, fix) {
 
 // Answers of all models beside each other, with what they have in common.
 function columns(place, answers, list, fix) {
+  if (answers.every(({ error }) => error && error === answers[0].error)) {
+    return void place.replaceChildren(el("div", { class: "overlap" }, errorElement(answers[0], fix)));
+  }
   const words = answers.map((answer) => new Set((answer[list] ?? []).map(({ word }) => word)));
   const whole = answers.length === 2 && answers.every((answer) => answer[list]);
   const both = whole ? new Set([...words[0]].filter((word) => words[1].has(word))) : new Set();
@@ -269,7 +272,7 @@ async function showNeighbours() {
     latestNeighbours.next();
     $("near-head").hidden = $("near-foot").hidden = true;
     $("near").replaceChildren();
-    return void map.highlight([]);
+    return void map.highlight("near", []);
   }
   const walking = $("near").contains(document.activeElement);
   let answers;
@@ -284,7 +287,7 @@ async function showNeighbours() {
   if (answer) heading(answer, answers);
   if (walking) ($("near").querySelector(".ranking a") ?? $("search")).focus({ preventScroll: true });
   say(answer ? `${answer.neighbours.length} words nearest to ${state.q}` : answers[0].error);
-  map.highlight(answers.map((one) => (one.error ? null : {
+  map.highlight("near", answers.map((one) => (one.error ? null : {
     centre: one.terms.map(({ word }) => word), around: one.neighbours.map(({ word }) => word), lines: [],
   })));
 }
@@ -309,7 +312,11 @@ const latestAnalogy = new Latest();
 async function showAnalogy() {
   for (const name of ["a", "b", "c"]) $(name).value = state[name];
   $("mul").checked = state.mul === "1";
-  if (!state.a && !state.b && !state.c) return void $("analogy").replaceChildren();
+  if (!state.a && !state.b && !state.c) {
+    latestAnalogy.next();
+    $("analogy").replaceChildren();
+    return void map.highlight("analogy", []);
+  }
   const walking = $("analogy").contains(document.activeElement);
   const { a, b, c, mul } = state;
   let answers;
@@ -321,7 +328,7 @@ async function showAnalogy() {
   columns($("analogy"), answers, "answers", ({ word, suggestion }) => Object.fromEntries(["a", "b", "c"].filter((name) => state[name].trim() === word).map((name) => [name, suggestion])));
   if (walking) $("analogy").querySelector(".ranking a")?.focus({ preventScroll: true });
   say(answers[0].error ?? `${a} is to ${b} as ${c} is to ${answers[0].answers[0]?.word ?? "nothing"}`);
-  map.highlight(answers.map((one) => {
+  map.highlight("analogy", answers.map((one) => {
     if (one.error || !one.answers.length) return null;
     const best = one.answers[0].word;
     return { centre: [a, b, c].map((word) => word.trim()), around: [best], lines: [[a.trim(), b.trim()], [c.trim(), best]] };
@@ -339,7 +346,8 @@ class WordMap {
     this.view = { x: 32768, y: 32768, scale: 0.01 }; // the place in the middle, and pixels per unit
     this.data = null;
     this.marks = { centre: [], around: [], lines: [] };
-    this.found = []; // what is highlighted, in every model
+    this.found = { near: [], analogy: [] }; // what could be highlighted, in every model
+    this.topic = "near"; // and which of the two is, the one that was asked for last
     this.widths = new Map();
     this.pointers = new Map();
     this.labels = [];
@@ -395,11 +403,11 @@ class WordMap {
     this.data = data;
     this.hover = null;
     this.hideTip();
-    if (!before) this.fit(false);
-    else this.morph(before);
+    if (before?.kind !== data.kind) this.fit(false);
+    if (before) this.morph(before);
     const name = about.models.length > 1 ? ` of ${about.models[data.index].name}` : "";
     const amount = data.words.length < about.models[data.index].words ? `The ${number.format(data.words.length)} most frequent words` : `All ${number.format(data.words.length)} words`;
-    const how = data.kind === "pca" ? `PCA, two axes with ${Math.round(data.share * 100)} % of the variance` : "UMAP: what is near is alike, what is far says little";
+    const how = data.kind === "pca" ? `PCA, two axes with ${Math.round(data.share * 100)} % of the variance` : "UMAP: near means alike, far says little";
     $("map-about").textContent = `${amount}${name} \u00b7 ${how}`;
     this.canvas.setAttribute("aria-label", `Map of ${number.format(data.words.length)} words${name}`);
     this.mark();
@@ -423,15 +431,15 @@ class WordMap {
 
   // --- highlights
 
-  highlight(found) {
-    this.found = found;
-    this.mark();
+  highlight(topic, found) {
+    this.found[topic] = found;
+    if (topic === this.topic) this.mark();
   }
 
   async mark() {
     if (!this.data) return;
     const { kind, index } = this.data;
-    const found = this.found[index];
+    const found = this.found[this.topic][index];
     const none = { centre: [], around: [], lines: [] };
     this.marks = none;
     this.asking = found;
@@ -499,12 +507,14 @@ class WordMap {
     return { x: (left + right) / 2, y: (top + bottom) / 2, scale };
   }
 
-  // Nearly everything: a few outliers would make the rest small.
+  // Nearly everything: a few outliers, or an island of UMAP's, would make the rest small.
   box() {
     const range = (numbers) => {
       const sorted = numbers.slice().sort();
-      const cut = Math.floor(sorted.length * 0.004);
-      return [sorted[cut], sorted[sorted.length - 1 - cut]];
+      const last = sorted.length - 1;
+      const cut = Math.floor(last * 0.03);
+      const room = (sorted[last - cut] - sorted[cut]) * 0.28;
+      return [Math.max(sorted[0], sorted[cut] - room), Math.min(sorted[last], sorted[last - cut] + room)];
     };
     return [...range(this.data.x), ...range(this.data.y)];
   }
@@ -589,9 +599,9 @@ class WordMap {
     pen.clearRect(0, 0, this.width, this.height);
     this.drawDots(pen);
     this.drawLines(pen);
-    this.boxes = [];
     this.grid = new Map();
     this.labels = [];
+    this.take([this.width - 58, this.height - 138, this.width, this.height]); // where the buttons are
     this.drawMarks(pen);
     if (!this.moved) this.drawLabels(pen);
     this.drawHover(pen);
@@ -816,7 +826,7 @@ class WordMap {
       this.zoom(event.shiftKey ? 0.5 : 2, ...this.spot(event), true);
     });
     canvas.addEventListener("keydown", (event) => this.key(event));
-    canvas.addEventListener("blur", () => this.over(null));
+    canvas.addEventListener("blur", (event) => $("tip").contains(event.relatedTarget) || this.over(null));
   }
 
   moveHand(event) {
@@ -867,7 +877,7 @@ class WordMap {
     event.preventDefault();
     actions[event.key]();
     if (event.key.startsWith("Arrow")) {
-      const found = this.at(this.width / 2, this.height / 2, 60);
+      const found = this.at(this.width / 2, this.height / 2, Math.min(this.width, this.height) / 2);
       this.over(found);
       if (found) say(found.word);
     }
@@ -1001,8 +1011,10 @@ function refresh(always = false) {
     for (const input of document.querySelectorAll(`input[name="${name}"]`)) input.checked = input.value === value;
   }
   if (changed("map", "m")) map.load(kind, Number(state.m));
-  if (changed("a", "b", "c", "mul")) showAnalogy();
-  if (changed("q", "n")) showNeighbours();
+  const asked = { near: changed("q", "n"), analogy: changed("a", "b", "c", "mul") };
+  if (asked.near || asked.analogy) map.topic = state.q && (asked.near || !state.a) ? "near" : "analogy";
+  if (asked.analogy) showAnalogy();
+  if (asked.near) showNeighbours();
 }
 
 function listen() {
@@ -1048,4 +1060,4 @@ async function begin() {
 }
 
 begin();
-window.mumonMap = map;
+window.mumonMap = map; // the same
