@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ def word_pairs(
         )
     pearson, spearman = stats.pearsonr(scores[kept], values[kept]), stats.spearmanr(scores[kept], values[kept])
     unknown = 100 * float(np.mean(~known))
-    log.info("%s: Pearson %.4f, Spearman %.4f, %.1f%% of pairs unknown", pairs, pearson[0], spearman[0], unknown)
+    log_word_pairs(pearson, spearman, unknown, pairs)
     return pearson, spearman, unknown
 
 
@@ -90,13 +91,28 @@ def word_analogies(
     total: Section = {"section": "Total accuracy"}
     for verdict in ("correct", "incorrect"):
         total[verdict] = [words for section in sections for words in section[verdict]]
+    for section in (*sections, total):
+        log_accuracy(section)
     n = len(total["correct"]) + len(total["incorrect"])
     return (len(total["correct"]) / n if n else 0.0), [*sections, total]
 
 
+def log_accuracy(section: Section) -> None:
+    """Say how many questions of a section were answered right, if there were any."""
+    right, wrong = len(section["correct"]), len(section["incorrect"])
+    if right + wrong:
+        share = 100 * right / (right + wrong)
+        log.info("%s: %.1f%% (%d/%d)", section["section"], share, right, right + wrong)
+
+
+def log_word_pairs(pearson: Any, spearman: Any, oov: float, pairs: str | os.PathLike[str]) -> None:
+    """Say how well cosines agree with people's scores."""
+    log.info("%s: Pearson %.4f, Spearman %.4f, %.1f%% of pairs unknown", pairs, pearson[0], spearman[0], oov)
+
+
 def _vocabulary(wv: WordVectors, restrict_vocab: int, case_insensitive: bool) -> dict[str, int]:
     """The rows of the first words; of those that become the same in upper case, the first."""
-    words = wv.index_to_key[:restrict_vocab]
+    words = map(str, islice(wv, restrict_vocab))  # keys may be integers
     return {(word.upper() if case_insensitive else word): row for row, word in reversed(list(enumerate(words)))}
 
 
@@ -137,4 +153,4 @@ def _answers(
 
 def _folded(wv: WordVectors, vocabulary: dict[str, int], row: int) -> int:
     """The row that stands for all words with the same upper case."""
-    return vocabulary[wv.index_to_key[row].upper()] if row >= 0 else -1
+    return vocabulary[str(wv.index_to_key[row]).upper()] if row >= 0 else -1

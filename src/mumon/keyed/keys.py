@@ -1,0 +1,128 @@
+"""What names a row: all strings or all integers; and the names that gensim 3 had for what is called otherwise now."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mumon.errors import FormatError, MissingWordError, OptionError
+
+Key: TypeAlias = "str | int | np.integer[Any]"
+Keys: TypeAlias = "Sequence[str] | Sequence[int] | NDArray[Any]"
+Item: TypeAlias = "Key | NDArray[Any] | tuple[Key | NDArray[Any], float]"
+Items: TypeAlias = "Item | Sequence[Item] | None"
+Ranking: TypeAlias = list[tuple[Any, float]]  # a key is str or int, as the vectors were given theirs
+
+SUGGEST_FROM = 20_000  # frequent words that a misspelt one is compared with
+KEY_TYPES = (str, int, np.integer)
+ONE_KIND = "give all of them as strings (str()), or all as integers"
+
+RENAMED = {  # gensim 3 and before
+    "vocab": "key_to_index (word to row), and get_vecattr(word, 'count')",
+    "index2word": "index_to_key",
+    "index2entity": "index_to_key",
+    "syn0": "vectors",
+    "syn0norm": "get_normed_vectors()",
+    "vectors_norm": "get_normed_vectors()",
+    "syn0_lockf": "vectors_lockf",
+    "add": "add_vectors",
+    "accuracy": "evaluate_word_analogies",
+    "get_keras_embedding": "vectors, the weights of an Embedding layer",
+    "similarity_matrix": "get_normed_vectors(), whose product with itself transposed has every cosine",
+}
+
+
+class UnknownKeyError(MissingWordError):
+    """A key that is not there; which one may have been meant is looked for only if someone reads the message.
+
+    So asking for many words, and catching this for those that are missing, costs little.
+    """
+
+    def __init__(self, key: Key, index_to_key: list[Any], key_to_index: dict[Any, int]) -> None:
+        super().__init__(key)
+        self._key, self._words, self._rows = key, index_to_key, key_to_index
+
+    def __str__(self) -> str:
+        key, many = self._key, len(self._words)
+        if self._words and isinstance(self._words[0], int):
+            hint = "the keys are integers" if isinstance(key, str) else "check the number"
+            return f"{key!r} is neither one of the {many} keys nor a row; {hint}"
+        if not isinstance(key, str):
+            return f"row {key} is outside the {many} words of the vocabulary; count from 0"
+        forms = key.lower(), key.title(), key.upper(), key.strip()
+        near = next((form for form in forms if form in self._rows), None) or self._close(key)
+        hint = "check the spelling" if near is None else f"did you mean {near!r}?"
+        return f"{key!r} is not among the {many} words of the vocabulary; {hint}"
+
+    def __reduce__(self) -> tuple[type[MissingWordError], tuple[str]]:
+        return MissingWordError, (str(self),)  # without the vectors, where an error goes to another process
+
+    def _close(self, key: str) -> str | None:
+        # one letter and the length first: comparing with every word would take seconds
+        frequent = (word for word in self._words[:SUGGEST_FROM] if word)
+        alike = [word for word in frequent if word[:1] == key[:1] and abs(len(word) - len(key)) <= 2]
+        return next(iter(difflib.get_close_matches(key, alike[:2000], n=1, cutoff=0.75)), None)
+
+
+class UnknownVecattrError(OptionError, MissingWordError):
+    """An attribute of words that nobody has set; a KeyError as in gensim."""
+
+
+class VecattrTypeError(OptionError, TypeError):
+    """A value that an attribute of words cannot hold; a TypeError as in gensim."""
+
+
+class UnsupportedError(OptionError, NotImplementedError):
+    """A method that has no meaning for word vectors."""
+
+
+def checked_keys(keys: Iterable[Any]) -> list[Any]:
+    """The keys as a list of str or a list of int; refused if they are of two kinds, or of another.
+
+    >>> checked_keys(np.array([3, 1])), checked_keys(("a", "b"))
+    ([3, 1], ['a', 'b'])
+    """
+    listed: list[Any] = keys.tolist() if isinstance(keys, np.ndarray) else list(keys)
+    kinds = set(map(type, listed))
+    if kinds <= {str} or kinds == {int}:
+        return listed
+    for place, key in enumerate(listed, 1):
+        if not isinstance(key, KEY_TYPES) or isinstance(key, bool):
+            raise FormatError(f"key {place} of {len(listed)} is {key!r} ({type(key).__name__}); {ONE_KIND}")
+    plain = [str(key) if isinstance(key, str) else int(key) for key in listed]
+    check_one_kind(plain)
+    return plain
+
+
+def check_one_kind(keys: Sequence[Any], others: Sequence[Any] = ()) -> None:
+    """Refuse integers among strings: 7 would be a row in one place and a key in another."""
+    first = next((key for key in (*others[:1], *keys[:1])), None)
+    strange = next((key for key in keys if isinstance(key, str) != isinstance(first, str)), None)
+    if strange is not None:
+        raise FormatError(f"some keys are like {first!r} and others like {strange!r}; {ONE_KIND}")
+
+
+def as_list(items: Items) -> list[Any]:
+    """A single word or vector stands for a list of one, and a matrix for its rows."""
+    if items is None:
+        return []
+    if isinstance(items, KEY_TYPES) or (isinstance(items, np.ndarray) and items.ndim == 1):
+        return [items]
+    return list(items)  # type: ignore[arg-type]
+
+
+def is_key(item: object) -> bool:
+    """Whether an item of a question is a word or row, not a vector."""
+    return isinstance(item, KEY_TYPES)
+
+
+def renamed(name: str, owner: object) -> AttributeError:
+    """What is said of an attribute that is not there, or has another name now."""
+    kind = type(owner).__name__
+    if name in RENAMED:
+        return AttributeError(f"gensim 3's {name!r} is called otherwise since gensim 4; use {RENAMED[name]}")
+    return AttributeError(f"{kind!r} object has no attribute {name!r}")

@@ -1,0 +1,145 @@
+"""Words and their rows: what is kept of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mumon.errors import FormatError, OptionError
+from mumon.keyed.keys import RENAMED, Keys, checked_keys, renamed
+from mumon.neighbours import Floats, row_norms
+
+
+class Storage:
+    """Keys, their float32 rows, and arrays with one value for each key ("count" among them)."""
+
+    index_to_key: list[Any]
+    key_to_index: dict[Any, int]
+    expandos: dict[str, NDArray[Any]]
+    vectors_lockf: Floats  # how far training may move each row: 0 not at all; one value stands for all
+
+    @overload
+    def __init__(self, words: Keys, vectors: NDArray[Any], counts: NDArray[Any] | None = None) -> None: ...
+
+    @overload
+    def __init__(
+        self, vector_size: int, count: int = 0, dtype: Any = np.float32, mapfile_path: None = None
+    ) -> None: ...
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        self._norms: Floats | None = None
+        self._room: Floats | None = None  # the rows that `vectors` is the beginning of, where it has grown
+        self._next = 0
+        self.expandos = {}
+        self.vectors_lockf = np.ones(1, np.float32)
+        if "vector_size" in named or (given and isinstance(given[0], (int, np.integer))):
+            self._reserve(*given, **named)
+        else:
+            self._fill(*given, **named)
+
+    def _fill(self, words: Keys, vectors: NDArray[Any], counts: NDArray[Any] | None = None) -> None:
+        matrix = np.asarray(vectors, np.float32)
+        if matrix.ndim != 2 or len(matrix) != len(words):
+            raise FormatError(f"{len(words)} words need as many rows, and the matrix is {matrix.shape}; give one each")
+        self.index_to_key = checked_keys(words)
+        self.key_to_index = dict(zip(self.index_to_key, range(len(words)), strict=True))
+        if len(self.key_to_index) != len(words):
+            row, word = next((i, w) for i, w in enumerate(self.index_to_key) if self.key_to_index[w] != i)
+            raise FormatError(
+                f"the word {word!r} is in rows {row + 1} and {self.key_to_index[word] + 1}; words must differ"
+            )
+        self.vectors = matrix
+        self.counts = None if counts is None else np.asarray(counts, np.int64)
+        if self.counts is not None and self.counts.shape != (len(words),):
+            raise FormatError(f"{len(words)} words have counts of shape {self.counts.shape}; give one count each")
+
+    def _reserve(self, vector_size: int, count: int = 0, dtype: Any = np.float32, mapfile_path: None = None) -> None:
+        if isinstance(vector_size, bool) or vector_size < 1 or count < 0:
+            raise OptionError(f"vector_size is {vector_size} and count {count}; they must be at least 1 and 0")
+        if not np.issubdtype(np.dtype(dtype), np.floating):
+            raise OptionError(f"dtype is {np.dtype(dtype)}; vectors are float32, and other floats become it")
+        if mapfile_path is not None:
+            raise OptionError(f"mapfile_path is {mapfile_path!r}, which means nothing in gensim either; leave it out")
+        self.index_to_key, self.key_to_index = [None] * int(count), {}
+        self.vectors = np.zeros((int(count), int(vector_size)), np.float32)
+
+    # ---- what is kept
+
+    @property
+    def vectors(self) -> Floats:
+        """The (V, D) float32 matrix; a new one may be assigned, and is not copied."""
+        return self._vectors
+
+    @vectors.setter
+    def vectors(self, matrix: NDArray[Any]) -> None:
+        rows = np.asarray(matrix, np.float32)
+        if rows.ndim != 2:
+            raise FormatError(f"vectors of shape {rows.shape} were given; they are a matrix of one row for each word")
+        self._vectors, self._norms, self._room = rows, None, None
+
+    @property
+    def vector_size(self) -> int:
+        return int(self._vectors.shape[1])
+
+    @property
+    def counts(self) -> NDArray[np.int64] | None:
+        """How often each word was seen, where that is known: the attribute "count"."""
+        return self.expandos.get("count")
+
+    @counts.setter
+    def counts(self, counts: NDArray[Any] | None) -> None:
+        self.expandos.pop("count", None)
+        if counts is not None:
+            self.expandos["count"] = np.asarray(counts, np.int64)
+
+    @property
+    def integer_keys(self) -> bool:
+        """Whether the keys are integers (item ids, nodes of a graph), which files hold as decimal strings."""
+        return bool(self.index_to_key) and isinstance(self.index_to_key[0], int)
+
+    @property
+    def next_index(self) -> int:
+        """The row that the next new key gets: rows from here on, if there are any, have no key yet."""
+        keys = self.index_to_key
+        if not keys or keys[-1] is not None:
+            return len(keys)
+        self._next = min(self._next, len(keys))
+        while keys[self._next] is not None:
+            self._next += 1
+        return self._next
+
+    @property
+    def mapfile_path(self) -> None:
+        """Always None, as in gensim, which does not use it."""
+
+    @property
+    def norms(self) -> Floats:
+        """The Euclidean length of each vector, computed when first asked for; assign None after changes in place."""
+        self.fill_norms()
+        assert self._norms is not None
+        return self._norms
+
+    @norms.setter
+    def norms(self, norms: NDArray[Any] | None) -> None:
+        self._norms = None if norms is None else np.asarray(norms, np.float32)
+
+    def fill_norms(self, force: bool = False) -> None:
+        """Compute the norms if they are not there; `force` after the vectors changed in place."""
+        if self._norms is None or force:
+            self._norms = row_norms(self.vectors)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies, which must not write their new rows to the room of the original."""
+        return {**self.__dict__, "_room": None}
+
+    if not TYPE_CHECKING:  # a type checker should still know which names there are
+
+        def __getattr__(self, name: str) -> Any:
+            raise renamed(name, self)
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if name in RENAMED:
+                raise renamed(name, self)
+            object.__setattr__(self, name, value)
