@@ -9,9 +9,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mumon import models
     from mumon.checkpoints import Checkpoints
     from mumon.corpus import EncodedCorpus, TextOptions, corpus_from_files, corpus_from_sentences
-    from mumon import models
     from mumon.errors import MumonError
     from mumon.model import Word2Vec
     from mumon.phrases import FrozenPhrases, Phrases

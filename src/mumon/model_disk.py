@@ -94,7 +94,7 @@ class ModelDisk(ModelRuns):
         model: Any = cls(vector_size=wv.vector_size, **options)  # type: ignore[call-arg]
         model._tokens_before = LARGE_CORPUS  # rates for a fresh start would undo what the vectors know
         words, unk = [str(key) for key in wv.index_to_key], model.unk if model.unk in wv.key_to_index else None
-        model._adopt(words, wv.counts, unk, wv.vectors, None, getattr(wv, "integer_keys", False))
+        model._adopt(words, wv.counts, unk, wv.vectors, None, wv.integer_keys)
         return cast("Self", model)
 
 

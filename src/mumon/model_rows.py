@@ -152,7 +152,7 @@ class ModelRows:
                 f"wv.vectors is {wv.vectors.shape} where the model has {len(wv)} words of {self.vector_size} numbers; "
                 "give it a matrix of that shape"
             )
-        locks, given = getattr(wv, "vectors_lockf", None), wv.vectors
+        locks, given = wv.vectors_lockf, wv.vectors
         old_target = self._target
         words = [str(key) for key in wv.index_to_key]
         known = old.rows_of(words)
@@ -170,7 +170,7 @@ class ModelRows:
     def _locks(self) -> npt.NDArray[np.float32] | None:
         """How much of its steps each source row takes (`wv.vectors_lockf`); None if all take them whole."""
         words = len(self._wv)
-        locks = np.asarray(getattr(self._wv, "vectors_lockf", [1]), np.float32)
+        locks = np.asarray(self._wv.vectors_lockf, np.float32)
         if locks.shape not in ((1,), (words,)) or not np.isfinite(locks).all() or (locks < 0).any():
             raise OptionError(
                 f"wv.vectors_lockf has shape {locks.shape} for {words} words; give one number of at least 0 to each"
