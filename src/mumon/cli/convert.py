@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json as json_
 from typing import Annotated
 
 import typer
+
+from mumon.cli import options
 
 
 def convert(
@@ -12,9 +15,14 @@ def convert(
     target: Annotated[
         str,
         typer.Argument(
-            metavar="OUT", help="What to write: .mumon (folder), .txt .vec .w2v, .bin or .glove.", show_default=False
+            metavar="OUT",
+            help="What to write: .mumon (folder), .txt .vec .w2v, .bin, .glove, .npz, .npy, .parquet or .tsv.",
+            show_default=False,
         ),
     ],
+    dtype: Annotated[
+        str, typer.Option(help="Numbers: float32, float16 or int8 (.mumon, .npz, .parquet; .npy without int8).")
+    ] = "float32",
     from_format: Annotated[
         str | None, typer.Option(help="The format of IN, if looking at it is not enough.", show_default=False)
     ] = None,
@@ -22,23 +30,25 @@ def convert(
         str | None, typer.Option(help="The format of OUT, if its extension does not tell.", show_default=False)
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Keep only the first rows.", show_default=False)] = None,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
 ) -> None:
-    """Convert vectors: mumon, word2vec-text, word2vec-bin, glove.
+    """Convert vectors: mumon, word2vec-text, word2vec-bin, glove (koan), npz, npy, parquet, projector (TensorBoard).
 
-    Example: mumon convert king.mumon king.bin
+    fastText's own .bin is read as well.
+
+    Rows flow from IN to OUT, so files larger than the memory are no problem. float16 and int8 keep the vectors alone,
+    without what training would go on from.
+
+    Example: mumon convert king.mumon king.parquet
     """
-    from mumon.cli.options import spare_inputs
-    from mumon.formats import check_target, detect, format_for, read_vectors, write_vectors
-    from mumon.formats.directory import load_model, save_model
+    from mumon.formats.conversion import convert as converted
 
-    spare_inputs([], target, source)
-    check_target(target, to_format)
-    if limit is None and detect(source).name == format_for(target, to_format).name == "mumon":
-        model = load_model(source)  # whole: with its output vectors, settings and history
-        save_model(target, model.words, model.counts, model.vectors, model.output, model.config, model.history)
-        words, vectors = model.words, model.vectors
-    else:
-        loaded = read_vectors(source, from_format, limit)
-        write_vectors(target, loaded.words, loaded.vectors, loaded.counts, to_format)
-        words, vectors = loaded.words, loaded.vectors
-    print(f"wrote {target}: {len(words):,} words × {vectors.shape[1]}")
+    options.spare_inputs([], target, source)
+    with options.reporter(quiet or json) as progress:
+        done = converted(source, target, from_format, to_format, limit, dtype, progress)
+    if json:
+        about = {"path": target, "format": done.format, "words": done.rows, "vector_size": done.dim}
+        print(json_.dumps({**about, "dtype": done.dtype}, ensure_ascii=False))
+    elif not quiet:
+        print(f"wrote {target}: {done.rows:,} words × {done.dim}")

@@ -1,36 +1,37 @@
 """Vectors on disk: one record per format, chosen by name, by extension, or by looking at the file.
 
-A reader gives `LoadedVectors`; a writer takes the same three things. A format's own file is imported when it is first
-used, so that asking which formats exist costs nothing.
+A reader opens a `Source`, whose rows come in blocks; a writer takes one. So a conversion needs the memory of a block,
+and `read_vectors` and `write_vectors` are the same readers and writers with all rows at once. A format's own file is
+imported when it is first used, so that asking which formats exist costs nothing.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mumon.errors import FormatError, MumonError, OptionError
+from mumon.errors import MumonError, OptionError
 from mumon.formats.base import (
-    HEADER,
-    MAX_HEADER_BYTES,
     Counts,
     Floats,
     LoadedVectors,
+    Source,
     as_format_errors,
     check_writable,
-    open_stream,
+    checked_counts,
+    source_of,
 )
+from mumon.formats.detection import COMPRESSED_SUFFIXES, detected
+from mumon.formats.pairs import METADATA_ENDING, WORDS_ENDING, beside, check_pair
 
-SNIFF_BYTES = 1 << 16
-SNIFF_NUMBERS = 1 << 16  # more of them in a row are believed unseen
-_COMPRESSED_SUFFIXES = {".gz", ".bz2", ".xz", ".zst"}
+ALL = ("float32", "float16", "int8")
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,10 @@ class Format:
     name: str
     extensions: tuple[str, ...]
     description: str
-    read: Callable[[Path, int | None], LoadedVectors]
-    write: Callable[[Path, Sequence[str], Floats, Counts | None], None]
+    open: Callable[[Path, int | None], AbstractContextManager[Source]]
+    write: Callable[[Path, Source, str], None] | None  # None: it is only read
+    dtypes: tuple[str, ...] = ("float32",)
+    side: str = ""  # how the name of its second file ends, if it has one
 
 
 def _later(module: str, function: str) -> Callable[..., Any]:
@@ -51,49 +54,70 @@ def _later(module: str, function: str) -> Callable[..., Any]:
     return call
 
 
+def _format(name: str, extensions: str, description: str, module: str, kind: str = "", **options: Any) -> Format:
+    write = _later(module, f"write{kind}") if extensions else None
+    endings = tuple(extensions.split(" ")) if extensions else ()
+    return Format(name, endings, description, _later(module, f"opened{kind}"), write, **options)
+
+
 FORMATS: dict[str, Format] = {
     entry.name: entry
     for entry in (
-        Format(
+        _format(
             "mumon",
-            (".mumon", ""),
+            ".mumon ",
             "a directory of safetensors and JSON, which model2vec and sentence-transformers load too",
-            _later("directory", "read"),
-            _later("directory", "write"),
+            "directory",
+            dtypes=ALL,
         ),
-        Format(
-            "word2vec-text",
-            (".txt", ".vec", ".w2v"),
-            "a line 'V D', then a line 'word number…' per word",
-            _later("word2vec", "read_text"),
-            _later("word2vec", "write_text"),
+        _format(
+            "word2vec-text", ".txt .vec .w2v", "a line 'V D', then a line 'word number…' per word", "word2vec", "_text"
         ),
-        Format(
+        _format(
             "word2vec-bin",
-            (".bin",),
+            ".bin",
             "a line 'V D', then per word its name, a space and D little-endian float32",
-            _later("word2vec", "read_binary"),
-            _later("word2vec", "write_binary"),
+            "word2vec",
+            "_binary",
         ),
-        Format(
-            "glove",
-            (".glove",),
-            "a line 'word number…' per word, no header",
-            _later("glove", "read"),
-            _later("glove", "write"),
+        _format("glove", ".glove", "a line 'word number…' per word, no header", "glove"),
+        _format("npz", ".npz", "NumPy's arrays words, vectors and counts", "npz", dtypes=ALL),
+        _format("npy", ".npy", "NumPy's matrix, the words in NAME.words.txt", "npy", dtypes=ALL[:2], side=WORDS_ENDING),
+        _format("parquet", ".parquet", "the columns word, count and vector", "parquet", dtypes=ALL),
+        _format(
+            "projector",
+            ".tsv",
+            "numbers between tabs, the words in NAME.metadata.tsv, for TensorBoard",
+            "projector",
+            side=METADATA_ENDING,
         ),
+        _format("fasttext-bin", "", "fastText's own model, with the n-grams of its words (only read)", "fasttext"),
     )
 }
+ALIASES = {"koan": "glove", "fasttext-vec": "word2vec-text"}
 
 
-def read_vectors(path: str | os.PathLike[str], format: str | None = None, limit: int | None = None) -> LoadedVectors:
-    """Read vectors, at most the first `limit` of them; without `format` the file itself tells what it is."""
+@contextmanager
+def open_vectors(path: str | os.PathLike[str], format: str | None = None, limit: int | None = None) -> Iterator[Source]:
+    """Open vectors to be read block by block, at most the first `limit` rows; every word comes once."""
+    from mumon.formats.rows import settled
+
     source = Path(path)
     if limit is not None and limit < 1:
         raise OptionError(f"limit is {limit}; ask for at least 1 row")
     chosen = detect(source) if format is None else _named(format)
-    with as_format_errors(source):
-        return chosen.read(source, limit)
+    with ExitStack() as stack:
+        with as_format_errors(source):
+            opened = stack.enter_context(chosen.open(source, limit))
+        yield settled(opened)
+
+
+def read_vectors(path: str | os.PathLike[str], format: str | None = None, limit: int | None = None) -> LoadedVectors:
+    """Read vectors, at most the first `limit` of them; without `format` the file itself tells what it is."""
+    from mumon.formats.rows import gathered
+
+    with open_vectors(path, format, limit) as source:
+        return gathered(source)
 
 
 def write_vectors(
@@ -102,21 +126,42 @@ def write_vectors(
     vectors: Floats,
     counts: Counts | None = None,
     format: str | None = None,
+    dtype: str = "float32",
 ) -> None:
     """Write vectors atomically; without `format` the extension of `path` decides."""
     target = Path(path)
-    chosen = format_for(target, format)
     vectors = np.asarray(vectors, np.float32)
+    chosen = writable(target, format, dtype)
     check_writable(words, vectors)
-    chosen.write(target, words, vectors, counts)
+    known = checked_counts(counts, len(words), "counts")
+    write_source(target, source_of(target, LoadedVectors(list(words), vectors, known)), chosen, dtype)
+
+
+def write_source(target: Path, source: Source, format: Format, dtype: str = "float32") -> None:
+    """Write what a reader opened, block by block."""
+    assert format.write is not None, format.name
+    format.write(target, source, dtype)
 
 
 def format_for(path: str | os.PathLike[str], format: str | None = None) -> Format:
     """The format in which something is written: the one named, or the one its extension stands for."""
     target = Path(path)
-    if target.suffix.lower() in _COMPRESSED_SUFFIXES:
+    if target.suffix.lower() in COMPRESSED_SUFFIXES:
         raise OptionError(f"mumon writes no {target.suffix} files; write {target.stem} and compress it afterwards")
-    return _by_extension(target) if format is None else _named(format)
+    chosen = _by_extension(target) if format is None else _named(format)
+    if chosen.write is None:
+        raise OptionError(f"mumon reads {chosen.name} and does not write it; choose one of the {_writable_names()}")
+    return chosen
+
+
+def writable(path: str | os.PathLike[str], format: str | None, dtype: str) -> Format:
+    """As `format_for`, of one that holds such numbers."""
+    chosen = format_for(path, format)
+    if dtype != "float32":
+        from mumon.formats.precision import check_dtype
+
+        check_dtype(dtype, chosen.dtypes, chosen.name)
+    return chosen
 
 
 def check_target(path: str | os.PathLike[str], format: str | None = None) -> None:
@@ -126,10 +171,13 @@ def check_target(path: str | os.PathLike[str], format: str | None = None) -> Non
     """
     from mumon.atomic import check_directory_target, check_file_target
 
-    if format_for(path, format).name == "mumon":
+    chosen = format_for(path, format)
+    if chosen.name == "mumon":
         check_directory_target(path)
         return
     target = check_file_target(path)
+    if chosen.side:
+        check_pair(target, beside(target, chosen.side))
     if target.exists() and target.stat().st_size:
         try:
             read_vectors(target, limit=1)
@@ -139,68 +187,23 @@ def check_target(path: str | os.PathLike[str], format: str | None = None) -> Non
 
 def detect(path: str | os.PathLike[str]) -> Format:
     """The format of something that exists, from its bytes; the extension only settles what bytes cannot."""
-    source = Path(path)
-    if source.is_dir():
-        return FORMATS["mumon"]
-    suffix = _uncompressed_suffix(source)
-    with open_stream(source) as stream:
-        first = stream.readline(MAX_HEADER_BYTES)
-        header = HEADER.fullmatch(first)
-        if not first:
-            raise FormatError(f"{source} is empty (0 bytes of vectors); write or download it again")
-        if header is None or suffix == ".glove":
-            return FORMATS["glove"]
-        dim = min(max(int(header[2]), 0), SNIFF_NUMBERS)
-        sample = stream.read(SNIFF_BYTES + 32 * dim)
-    if suffix == ".bin" and _may_be_binary(sample, dim):  # four bytes of a float may well be "0.25"
-        return FORMATS["word2vec-bin"]
-    return FORMATS["word2vec-text" if _looks_like_text(sample, dim, suffix) else "word2vec-bin"]
-
-
-def _looks_like_text(sample: bytes, dim: int, suffix: str) -> bool:
-    row, ended, _ = sample.partition(b"\n")
-    if not ended and len(sample) >= SNIFF_BYTES and suffix in FORMATS["word2vec-text"].extensions:
-        return True  # a very long first word: so many bytes of floats would hold a newline
-    fields = row.rstrip(b" \r").rsplit(b" ", dim)[1:]
-    if not ended:
-        fields = fields[:-1]  # the sample may have ended inside a number
-    try:
-        # A whole row has all its numbers: floats of a binary row may begin with a digit and a newline, too.
-        if [float(field) for field in fields] and (not ended or len(fields) == dim):
-            return True
-    except ValueError:
-        pass
-    # a damaged text row should be reported as such, and float32 bytes hardly ever avoid every control character
-    return suffix != ".bin" and not re.search(rb"[\x00-\x08\x0e-\x1f]", sample)
-
-
-def _may_be_binary(sample: bytes, dim: int) -> bool:
-    """Whether the sample is rows of a word, a space, 4 D bytes and a newline: text breaks its lines elsewhere."""
-    start = 0
-    while (space := sample.find(b" ", start)) >= 0:
-        end = space + 1 + 4 * dim
-        if b"\n" in sample[start:space] or sample[end : end + 1] not in (b"\n", b""):
-            return False
-        if end >= len(sample):
-            break
-        start = end + 1
-    return start == len(sample) or (start > 0 and len(sample) >= SNIFF_BYTES)  # of a longer file the last row is cut
-
-
-def _uncompressed_suffix(path: Path) -> str:
-    suffix = path.suffix.lower()
-    return Path(path.stem).suffix.lower() if suffix in _COMPRESSED_SUFFIXES else suffix
+    return FORMATS[detected(Path(path))]
 
 
 def _named(name: str) -> Format:
-    if name not in FORMATS:
+    found = FORMATS.get(ALIASES.get(name, name))
+    if found is None:
         raise OptionError(f"{name!r} is not one of the {len(FORMATS)} formats; choose from {', '.join(FORMATS)}")
-    return FORMATS[name]
+    return found
 
 
 def _by_extension(path: Path) -> Format:
     for entry in FORMATS.values():
         if path.suffix.lower() in entry.extensions:
             return entry
-    known = ", ".join(f"{entry.name} ({' '.join(filter(None, entry.extensions))})" for entry in FORMATS.values())
-    raise OptionError(f"the extension {path.suffix!r} names no format; name one, or use one of {known}")
+    raise OptionError(f"the extension {path.suffix!r} names no format; name one, or use one of {_writable_names()}")
+
+
+def _writable_names() -> str:
+    shown = (f"{entry.name} ({' '.join(filter(None, entry.extensions))})" for entry in FORMATS.values() if entry.write)
+    return ", ".join(shown)

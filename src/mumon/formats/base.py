@@ -1,14 +1,16 @@
-"""What every format shares: the thing read, streams, checks, and errors in one sentence."""
+"""What every format shares: the thing read, rows on their way, streams, checks, and errors in one sentence."""
 
 from __future__ import annotations
 
 import io
+import os
 import re
-from collections.abc import Iterator, Sequence
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,27 +18,89 @@ from numpy.typing import NDArray
 from mumon import compression
 from mumon.errors import FormatError, MumonError
 
+if TYPE_CHECKING:
+    from mumon.subwords import Subwords
+
 Floats = NDArray[np.float32]
 Counts = NDArray[np.int64]
 
 HEADER = re.compile(rb"\s*([+-]?\d{1,18})\s+([+-]?\d{1,18})\s*")
 MAX_HEADER_BYTES = 128
+BLOCK_NUMBERS = 1 << 20  # of a matrix in memory, in one block
 
 
 @dataclass(frozen=True)
 class LoadedVectors:
-    """What every reader returns: V words, their (V, D) float32 rows, and counts where the format keeps them."""
+    """What every reader returns: V words, their (V, D) float32 rows, and counts where the format keeps them.
+
+    `subwords` are the rows of a fastText model from which words that it has no row for get vectors.
+    """
+
+    words: list[str]
+    vectors: Floats
+    counts: Counts | None = None
+    subwords: Subwords | None = None
+
+
+class Block(NamedTuple):
+    """Some rows that follow each other."""
 
     words: list[str]
     vectors: Floats
     counts: Counts | None = None
 
 
+@dataclass(frozen=True)
+class Source:
+    """Vectors on their way from a reader to a writer: what is known ahead, and the rows, a few megabytes at a time."""
+
+    path: Path
+    dim: int
+    blocks: Iterator[Block]
+    rows: int | None = None  # how many there will be at most, if the reader can tell
+    believed: bool = False  # whether the file is large enough for them, so that memory may be asked for
+    counted: bool = False  # whether the blocks have counts
+    text: Mapping[str, Any] = field(default_factory=dict)  # how text becomes words: lowercase, tokenize, unk
+    subwords: Subwords | None = None
+    whole: LoadedVectors | None = None  # all of it, where it is mapped from the file and costs no memory
+    size: int = 0  # of the file in bytes, and where reading stands in it
+    tell: Callable[[], int] | None = None
+
+
+def source_of(path: Path, loaded: LoadedVectors, text: Mapping[str, Any] | None = None) -> Source:
+    """Vectors that are in memory, on their way."""
+    rows, dim = loaded.vectors.shape
+    counted = loaded.counts is not None
+    return Source(path, dim, _blocks_of(loaded), rows, True, counted, text or {}, loaded.subwords, loaded)
+
+
+def _blocks_of(loaded: LoadedVectors) -> Iterator[Block]:
+    step = max(1, BLOCK_NUMBERS // loaded.vectors.shape[1])
+    for start in range(0, len(loaded.words), step):
+        part = slice(start, start + step)
+        counts = None if loaded.counts is None else loaded.counts[part]
+        yield Block(loaded.words[part], loaded.vectors[part], counts)
+
+
+class Stream(NamedTuple):
+    """An open file, unpacked, and how far into the packed one reading has come."""
+
+    file: IO[bytes]
+    size: int
+    tell: Callable[[], int] | None
+
+
 @contextmanager
-def open_stream(path: Path) -> Iterator[IO[bytes]]:
-    """Open for reading, unpacked if the file is compressed."""
-    with as_format_errors(path), _open_raw(path) as raw:
-        yield compression.decompressed(raw)
+def open_stream(path: Path) -> Iterator[Stream]:
+    """Open for reading, unpacked if the file is compressed; the errors of what is done with it are left alone."""
+    with as_format_errors(path):
+        raw = _open_raw(path)
+    with raw:
+        with as_format_errors(path):
+            about = os.fstat(raw.fileno())
+            stream = compression.decompressed(raw)
+        regular = stat.S_ISREG(about.st_mode)
+        yield Stream(stream, about.st_size if regular else 0, raw.tell if regular else None)
 
 
 def is_compressed(path: Path) -> bool:
@@ -89,6 +153,31 @@ def first_non_finite_row(vectors: Floats, block: int = 1024) -> int | None:
         if not finite.all():
             return start + int(finite.argmin())
     return None
+
+
+def check_finite(path: Path, vectors: Floats, first: int) -> None:
+    """Refuse rows of a file that hold nan or inf; `first` is how many rows came before."""
+    bad = first_non_finite_row(vectors)
+    if bad is not None:
+        raise FormatError(f"{path}: row {first + bad + 1} holds nan or inf; remove the row")
+
+
+def checked_counts(counts: Any, V: int, where: str) -> Counts | None:
+    """Counts as an array, or one sentence about what is wrong with them."""
+    if counts is None:
+        return None
+    try:
+        array = np.asarray(counts)
+    except ValueError:  # lists inside the list
+        array = np.empty(0)
+    if array.shape != (V,) or array.dtype.kind != "i":
+        raise FormatError(f"{where}: the counts are not {V} whole numbers, one per word; save the model again")
+    if array.min() < 0:
+        row = int(array.argmin())
+        raise FormatError(f"{where}: the count of word {row + 1} is {array[row]}, below 0; save the model again")
+    if array.sum(dtype=np.float64) >= 2.0**63:
+        raise FormatError(f"{where}: the counts of the {V} words add up to 2^63 or more; save the model again")
+    return array.astype(np.int64)
 
 
 @contextmanager

@@ -18,7 +18,8 @@ from typing import Any
 
 from mumon.atomic import CONFIG_NAME
 from mumon.errors import FormatError, one_line
-from mumon.formats.directory import HISTORY_NAME, TENSORS_NAME, VOCAB_NAME, LoadedModel, load_model
+from mumon.formats.directory import HISTORY_NAME, VOCAB_NAME, LoadedModel, load_model
+from mumon.formats.tensors import TENSORS_NAME
 from mumon.strict_json import parse
 
 STATE_NAME = "checkpoint.json"

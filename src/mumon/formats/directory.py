@@ -1,6 +1,6 @@
 """The model directory: safetensors and JSON, no pickle, which mumon, model2vec and sentence-transformers all load.
 
-    model.safetensors   embeddings (V + 1, D) float32, the last row zeros for unknown words; output (V, D) if kept
+    model.safetensors   embeddings (V + 1, D), the last row zeros for unknown words; output (V, D) if kept; float32
     vocab.json          {"words": [...], "counts": [...] or null}
     config.json         the marker {"format": "mumon"}, the sizes, and the trainer's settings under "training"
     history.json        what each epoch did, where there was training; the only file with clock times in it
@@ -10,6 +10,9 @@
 Row i of embeddings is word i of vocab.json. When the settings name an unknown word that was trained ("unk") there is
 no row of zeros: that word's row plays its part. The same training with one thread gives the same bytes in every file
 but history.json.
+
+Bare vectors may be float16 or int8, the latter with a scale per row in a tensor "weights", by which the other two
+libraries multiply as well. Such a folder answers questions; there is no output matrix, and no training to go on with.
 """
 
 from __future__ import annotations
@@ -17,8 +20,9 @@ from __future__ import annotations
 import json
 import os
 import reprlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +31,21 @@ import numpy as np
 from mumon import __version__
 from mumon.atomic import CONFIG_NAME, FORMAT_MARKER, atomic_directory
 from mumon.errors import FormatError, OptionError, one_line
-from mumon.formats.base import Counts, Floats, LoadedVectors, check_writable, first_non_finite_row
+from mumon.formats.base import (
+    Counts,
+    Floats,
+    LoadedVectors,
+    Source,
+    check_writable,
+    checked_counts,
+    first_non_finite_row,
+    source_of,
+)
+from mumon.formats.tensors import TENSORS_NAME, TensorWriter, read_tensors
+from mumon.formats.tensors import write_tensors as write_tensors  # checkpoints take it from here
 from mumon.strict_json import parse
 
 FORMAT_VERSION = 1
-TENSORS_NAME = "model.safetensors"
 VOCAB_NAME = "vocab.json"
 HISTORY_NAME = "history.json"
 MOST_READINGS = 100  # of a model that is replaced again and again
@@ -47,18 +61,41 @@ class LoadedModel:
     output: Floats | None
     config: dict[str, Any]
     history: list[dict[str, Any]]
+    text: dict[str, Any] = field(default_factory=dict)  # how text becomes words, of vectors without training
 
 
-def read(path: Path, limit: int | None = None) -> LoadedVectors:
+@contextmanager
+def opened(path: Path, limit: int | None = None) -> Iterator[Source]:
     """The vectors alone, for the registry of formats."""
     model = load_model(path, output=False)
     counts = None if model.counts is None else model.counts[:limit]
-    return LoadedVectors(model.words[:limit], model.vectors[:limit], counts)
+    loaded = LoadedVectors(model.words[:limit], model.vectors[:limit], counts)
+    yield source_of(path, loaded, _text_settings(model.config or model.text))
 
 
-def write(path: Path, words: Sequence[str], vectors: Floats, counts: Counts | None = None) -> None:
-    """The vectors alone, for the registry of formats."""
-    save_model(path, words, counts, vectors)
+def write(path: Path, source: Source, dtype: str) -> None:
+    """The vectors alone, row by row, for the registry of formats."""
+    words: list[str] = []
+    counts: list[Counts] = []
+    text = dict(source.text)
+    with atomic_directory(path) as directory:
+        with (directory / TENSORS_NAME).open("wb") as file:
+            writer = TensorWriter(file, source.dim, dtype, source.rows)
+            for block in source.blocks:
+                writer.add(block.vectors, block.words)
+                words += block.words
+                if block.counts is not None:
+                    counts.append(block.counts)
+            about = Description(words, np.concatenate(counts) if counts else None, source.dim, text.get("unk"))
+            writer.finish(about.zero_row)
+        about.write(directory, {}, (), dtype, text)
+        about.write_for_others(directory, text)
+
+
+def _text_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a model's settings tells how its words are found in text."""
+    kept: dict[str, Any] = {name: True for name in ("lowercase", "tokenize") if settings.get(name) is True}
+    return {**kept, "unk": settings["unk"]} if isinstance(settings.get("unk"), str) else kept
 
 
 def save_model(
@@ -80,8 +117,6 @@ def save_model(
     >>> load_model(path).words, load_model(path).config
     (['a', 'b'], {'window': 5})
     """
-    from mumon.formats.tokenizer import tokenizer  # it needs the corpus package, which loading does not
-
     vectors = np.asarray(vectors, np.float32)
     check_writable(words, vectors)
     if output is not None:
@@ -95,10 +130,7 @@ def save_model(
     with atomic_directory(path) as directory:
         about.write(directory, training, history)
         write_tensors(directory, vectors, output, about.zero_row)
-        entries = [*words, about.unk] if about.zero_row else words
-        _write_json(directory / "tokenizer.json", tokenizer(entries, about.unk, training))
-        module = {"idx": 0, "name": "0", "path": ".", "type": "sentence_transformers.models.StaticEmbedding"}
-        _write_json(directory / "modules.json", [module], indent=2)
+        about.write_for_others(directory, training)
 
 
 class Description:
@@ -109,16 +141,34 @@ class Description:
 
         self.unk = unknown_token(words, unk)
         self.zero_row = self.unk not in set(words)
-        checked = _checked_counts(counts, len(words), "counts")
+        checked = checked_counts(counts, len(words), "counts")
         self._shape = len(words), dim
-        self._vocab = {"words": list(words), "counts": None if checked is None else checked.tolist()}
+        self._vocab: dict[str, Any] = {"words": list(words), "counts": None if checked is None else checked.tolist()}
 
-    def write(self, directory: Path, training: Mapping[str, Any], history: Sequence[Mapping[str, Any]]) -> None:
+    def write(
+        self,
+        directory: Path,
+        training: Mapping[str, Any],
+        history: Sequence[Mapping[str, Any]],
+        dtype: str = "float32",
+        text: Mapping[str, Any] | None = None,
+    ) -> None:
         """Write config.json, vocab.json and history.json."""
-        _write_json(directory / CONFIG_NAME, _config(self._shape, self.zero_row, dict(training)), indent=2)
+        config = _config(self._shape, self.zero_row, dict(training), dtype)
+        _write_json(directory / CONFIG_NAME, {**config, "text": dict(text)} if text else config, indent=2)
         _write_json(directory / VOCAB_NAME, self._vocab)
         if history:
             _write_json(directory / HISTORY_NAME, {"epochs": list(history)}, indent=2)
+
+    def write_for_others(self, directory: Path, text: Mapping[str, Any]) -> None:
+        """Write tokenizer.json and modules.json, which model2vec and sentence-transformers need."""
+        from mumon.formats.tokenizer import tokenizer  # it needs the corpus package, which loading does not
+
+        words = self._vocab["words"]
+        entries = [*words, self.unk] if self.zero_row else words
+        _write_json(directory / "tokenizer.json", tokenizer(entries, self.unk, text))
+        module = {"idx": 0, "name": "0", "path": ".", "type": "sentence_transformers.models.StaticEmbedding"}
+        _write_json(directory / "modules.json", [module], indent=2)
 
 
 def load_model(path: str | os.PathLike[str], *, output: bool = True) -> LoadedModel:
@@ -153,8 +203,9 @@ def _load(directory: Path, output: bool) -> LoadedModel:
     config = _read_config(directory)
     V, D = _size(config, "vocab_size", directory), _size(config, "vector_size", directory)
     words, counts = _read_vocab(directory / VOCAB_NAME, V)
-    vectors, out = _read_tensors(directory / TENSORS_NAME, V, D, config["unknown_row"], output)
-    return LoadedModel(words, counts, vectors, out, config["training"], _read_history(directory / HISTORY_NAME))
+    vectors, out = read_tensors(directory / TENSORS_NAME, V, D, config["unknown_row"], output)
+    history, text = _read_history(directory / HISTORY_NAME), config.get("text")
+    return LoadedModel(words, counts, vectors, out, config["training"], history, text if isinstance(text, dict) else {})
 
 
 def is_trainable(path: str | os.PathLike[str]) -> bool:
@@ -180,7 +231,7 @@ def _read_config(directory: Path) -> dict[str, Any]:
     return config
 
 
-def _config(shape: tuple[int, ...], zero_row: bool, training: dict[str, Any]) -> dict[str, Any]:
+def _config(shape: tuple[int, ...], zero_row: bool, training: dict[str, Any], dtype: str) -> dict[str, Any]:
     V, D = shape
     config = {
         "format": FORMAT_MARKER,
@@ -196,7 +247,7 @@ def _config(shape: tuple[int, ...], zero_row: bool, training: dict[str, Any]) ->
         "hidden_dim": D,
         "normalize": False,
         "max_length": None,
-        "embedding_dtype": "float32",
+        "embedding_dtype": dtype,
     }
     try:
         json.dumps(training, allow_nan=False)
@@ -209,26 +260,6 @@ def _write_json(path: Path, value: Any, indent: int | None = None) -> None:
     separators = (",", ":") if indent is None else None
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent, separators=separators)
     path.write_bytes(text.encode() + b"\n")
-
-
-def write_tensors(directory: Path, vectors: Floats, output: Floats | None, zero_row: bool) -> None:
-    """Write safetensors block by block; the library would need a second, contiguous copy of each matrix in memory."""
-    D = vectors.shape[1]
-    zeros = np.zeros((int(zero_row), D), np.float32)
-    tensors = {"embeddings": [vectors, zeros], **({} if output is None else {"output": [output]})}
-    header: dict[str, Any] = {}
-    end = 0
-    for name, parts in tensors.items():
-        start, rows = end, sum(map(len, parts))
-        end = start + 4 * D * rows
-        header[name] = {"dtype": "F32", "shape": [rows, D], "data_offsets": [start, end]}
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)  # the data begins 8-byte aligned
-    with (directory / TENSORS_NAME).open("wb") as file:
-        file.write(len(text).to_bytes(8, "little") + text)
-        for part in (part for parts in tensors.values() for part in parts):
-            for start in range(0, len(part), 8192):
-                file.write(np.ascontiguousarray(part[start : start + 8192], "<f4").data)
 
 
 def _read_json(path: Path) -> dict[str, Any]:
@@ -275,68 +306,4 @@ def _read_vocab(path: Path, V: int) -> tuple[list[str], Counts | None]:
     counts = vocab.get("counts")
     if isinstance(counts, list) and not set(map(type, counts)) <= {int}:
         counts = []  # NumPy would make all as large as the largest, were there strings
-    return words, _checked_counts(counts, V, str(path))
-
-
-def _checked_counts(counts: Any, V: int, where: str) -> Counts | None:
-    """Counts as an array, or one sentence about what is wrong with them."""
-    if counts is None:
-        return None
-    try:
-        array = np.asarray(counts)
-    except ValueError:  # lists inside the list
-        array = np.empty(0)
-    if array.shape != (V,) or array.dtype.kind != "i":
-        raise FormatError(f"{where}: the counts are not {V} whole numbers, one per word; save the model again")
-    if array.min() < 0:
-        row = int(array.argmin())
-        raise FormatError(f"{where}: the count of word {row + 1} is {array[row]}, below 0; save the model again")
-    if array.sum(dtype=np.float64) >= 2.0**63:
-        raise FormatError(f"{where}: the counts of the {V} words add up to 2^63 or more; save the model again")
-    return array.astype(np.int64)
-
-
-def _read_tensors(path: Path, V: int, D: int, zero_row: bool, output: bool) -> tuple[Floats, Floats | None]:
-    """The matrices, mapped from the file: nothing is copied, and changing them in memory leaves the file as it is."""
-    from safetensors import SafetensorError, safe_open
-
-    if not path.is_file():
-        raise FormatError(f"{path.parent} has no {path.name}; it is not a whole mumon model, so save it again")
-    expected = {"embeddings": (V + zero_row, D), "output": (V, D)}
-    tensors: dict[str, Floats] = {}
-    try:
-        with safe_open(path, framework="numpy") as file:  # checks that the header and the size of the file are right
-            present = set(file.keys())
-            if "embeddings" not in present:
-                raise FormatError(f"{path} has no tensor 'embeddings' among its {len(present)}; save the model again")
-            for name in sorted(present & expected.keys()):
-                layout = file.get_slice(name)
-                shape, dtype = tuple(layout.get_shape()), str(layout.get_dtype())
-                if shape != expected[name] or dtype != "F32":
-                    raise FormatError(
-                        f"{path}: {name} is {dtype} {shape} where F32 {expected[name]} follows from {CONFIG_NAME}; "
-                        "save the model again"
-                    )
-                if name == "embeddings" or output:
-                    tensors[name] = _mapped(path, name, shape)
-    except FormatError:
-        raise
-    except (SafetensorError, OSError, ValueError, LookupError, TypeError) as error:  # the last three from `_mapped`
-        reason = one_line(error)
-        raise FormatError(f"{path} cannot be read ({reason}); the file may be truncated, so save it again") from None
-    for name, tensor in tensors.items():
-        bad = first_non_finite_row(tensor)
-        if bad is not None:
-            raise FormatError(f"{path}: row {bad + 1} of {name} holds nan or inf; train the model again")
-    if zero_row and tensors["embeddings"][V].any():
-        raise FormatError(f"{path}: row {V + 1} of embeddings, for unknown words, is not zeros; save the model again")
-    return tensors["embeddings"][:V], tensors.get("output")
-
-
-def _mapped(path: Path, name: str, shape: tuple[int, ...]) -> Floats:
-    """One tensor of a file that the library has found whole; it would copy the tensor, and does not say where it is."""
-    with path.open("rb") as file:
-        size = int.from_bytes(file.read(8), "little")
-        begin: int = parse(file.read(size))[name]["data_offsets"][0]
-    matrix = np.memmap(path, "<f4", "c", 8 + size + begin, shape).view(np.ndarray)
-    return matrix.copy() if os.name == "nt" else matrix  # Windows would not let a mapped model be replaced
+    return words, checked_counts(counts, V, str(path))

@@ -1,0 +1,69 @@
+"""NAME.npy, a matrix for np.load, and NAME.words.txt beside it with the word of each row on a line. No counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from mumon.compression import EXPANSION
+from mumon.errors import FormatError
+from mumon.formats.arrays import BLOCK_BYTES, Layout, array_blocks, check_matrix, header, read_layout, stored_type
+from mumon.formats.base import Block, Source, Stream, as_format_errors, check_finite, is_compressed, open_stream
+from mumon.formats.pairs import WORDS_ENDING, atomic_pair, beside, found_beside
+from mumon.formats.precision import narrowed, widened
+from mumon.formats.text_rows import check_lines
+from mumon.formats.word_lines import LineReader
+
+
+@contextmanager
+def opened(path: Path, limit: int | None = None) -> Iterator[Source]:
+    """Read a matrix and its words."""
+    with as_format_errors(path):
+        side = found_beside(path, WORDS_ENDING)
+    with open_stream(path) as stream, open_stream(side) as lines:
+        with as_format_errors(path):
+            layout = read_layout(stream.file, str(path))
+            check_matrix(layout, str(path))
+            packed = is_compressed(path)
+            least = layout.offset + layout.nbytes
+            if stream.size * (EXPANSION if packed else 1) < least and stream.size:
+                raise FormatError(
+                    f"{path} has {stream.size} bytes where its {layout.shape[0]} rows of {layout.shape[1]} numbers "
+                    f"need {least}; the file may be truncated"
+                )
+        rows = layout.shape[0] if limit is None else min(limit, layout.shape[0])
+        blocks = _blocks(stream, layout, LineReader(lines.file, side), rows, path)
+        yield Source(path, layout.shape[1], blocks, rows, not packed, size=stream.size, tell=stream.tell)
+
+
+def _blocks(stream: Stream, layout: Layout, lines: LineReader, rows: int, path: Path) -> Iterator[Block]:
+    done, step = 0, max(1, BLOCK_BYTES // layout.row_bytes)
+    for values in array_blocks(stream.file, layout, rows, step, str(path)):
+        with np.errstate(over="ignore"):
+            vectors = widened(values, None)
+        check_finite(path, vectors, done)
+        yield Block(lines.take(len(vectors)), vectors)
+        done += len(vectors)
+    if done == layout.shape[0]:
+        lines.end()
+        if stream.file.read(1):
+            raise FormatError(f"{path} goes on after the {done} rows of its header; is it two files?")
+
+
+def write(path: Path, source: Source, dtype: str) -> None:
+    """Write a matrix and its words; the header of the matrix, which has the number of rows, comes last."""
+    kind = stored_type(dtype)
+    rows = 0
+    with atomic_pair(path, beside(path, WORDS_ENDING)) as (matrix, lines):
+        matrix.write(header(kind, (0, source.dim)))
+        for block in source.blocks:
+            check_lines(block.words, rows, 0)
+            values, _ = narrowed(block.vectors, dtype, block.words, rows)
+            matrix.write(np.ascontiguousarray(values, kind).data)
+            lines.write("".join([f"{word}\n" for word in block.words]).encode())
+            rows += len(block.words)
+        matrix.seek(0)
+        matrix.write(header(kind, (rows, source.dim)))

@@ -1,0 +1,174 @@
+"""NAME.npz: the arrays words, vectors and counts of np.savez, and scales where the vectors are int8."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import tempfile
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mumon.atomic import atomic_file
+from mumon.compression import DAMAGE, check_expansion
+from mumon.errors import FormatError, one_line, some_names
+from mumon.formats.arrays import BLOCK_BYTES, array_blocks, check_matrix, header, read_layout, stored_type
+from mumon.formats.base import Block, Source, check_finite
+from mumon.formats.precision import narrowed, widened
+
+ARRAYS = ("words", "vectors", "counts", "scales")
+EPOCH = (1980, 1, 1, 0, 0, 0)  # the same vectors give the same bytes, whenever
+LARGEST_WORDS = 1 << 32  # bytes of words of fixed width, beyond which they may not exceed the matrix
+# What the library raises at a damaged archive.
+BROKEN = (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, LookupError, OverflowError, struct.error)
+
+
+class _Array:
+    """One array of an archive, open behind its header."""
+
+    def __init__(self, archive: zipfile.ZipFile, name: str, path: Path, stack: ExitStack) -> None:
+        entry = archive.getinfo(f"{name}.npy")
+        self.where = f"{path}: {name}"
+        if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise FormatError(f"{self.where} is packed by method {entry.compress_type}; save it with np.savez")
+        self._stream: IO[bytes] = stack.enter_context(archive.open(entry))
+        self.layout = read_layout(self._stream, self.where)
+        if self.layout.offset + self.layout.nbytes != entry.file_size:
+            raise FormatError(
+                f"{self.where} has {entry.file_size} bytes where {self.layout.shape} of {self.layout.dtype} are "
+                f"{self.layout.offset + self.layout.nbytes}; the file may be damaged"
+            )
+
+    def check(self, kinds: str, shape: tuple[int, ...]) -> None:
+        layout = self.layout
+        if layout.dtype.kind not in kinds or layout.shape != shape or not layout.dtype.itemsize:
+            raise FormatError(
+                f"{self.where} is {layout.dtype} {layout.shape} where {shape} was expected, as the vectors are; "
+                "save the arrays again"
+            )
+
+    def blocks(self, rows: int, step: int) -> Iterator[NDArray[Any]]:
+        return array_blocks(self._stream, self.layout, rows, step, self.where)
+
+
+@contextmanager
+def opened(path: Path, limit: int | None = None) -> Iterator[Source]:
+    """Read the arrays side by side, some rows of each at a time."""
+    with ExitStack() as stack:
+        try:
+            arrays = _opened_arrays(path, stack)
+        except BROKEN as error:
+            raise _damaged(path, error) from None
+        layout = arrays["vectors"].layout
+        rows = layout.shape[0] if limit is None else min(limit, layout.shape[0])
+        counted = "counts" in arrays
+        yield Source(path, layout.shape[1], _blocks(path, arrays, rows), rows, True, counted)
+
+
+def _opened_arrays(path: Path, stack: ExitStack) -> dict[str, _Array]:
+    archive = stack.enter_context(zipfile.ZipFile(path))
+    names = archive.namelist()
+    if not {"words.npy", "vectors.npy"} <= set(names):
+        raise FormatError(
+            f"{path} is an archive of {some_names(names)} without the arrays words and vectors; if there are vectors "
+            "in it, unpack it"
+        )
+    check_expansion(path.stat().st_size, sum(entry.file_size for entry in archive.infolist()))
+    arrays = {name: _Array(archive, name, path, stack) for name in ARRAYS if f"{name}.npy" in names}
+    vectors = arrays["vectors"]
+    check_matrix(vectors.layout, vectors.where, "fi" if "scales" in arrays else "f")
+    shape = vectors.layout.shape[:1]
+    for name, kinds in (("words", "U"), ("counts", "iu"), ("scales", "f")):
+        if name in arrays:
+            arrays[name].check(kinds, shape)
+    return arrays
+
+
+def _damaged(path: Path, error: Exception) -> FormatError:
+    if isinstance(error, FormatError):  # which is a ValueError
+        return error
+    return FormatError(f"{path} cannot be read as .npz ({one_line(error)}); the file may be damaged, so fetch it again")
+
+
+def _blocks(path: Path, arrays: dict[str, _Array], rows: int) -> Iterator[Block]:
+    widest = max(array.layout.row_bytes for array in arrays.values())
+    step = max(1, BLOCK_BYTES // max(widest, 4 * arrays["vectors"].layout.shape[1]))
+    parts = {name: array.blocks(rows, step) for name, array in arrays.items()}
+    for start in range(0, rows, step):
+        try:
+            values = {name: next(part) for name, part in parts.items()}
+        except (*BROKEN, *DAMAGE) as error:
+            raise _damaged(path, error) from None
+        scales = values["scales"].astype(np.float32) if "scales" in values else None
+        with np.errstate(over="ignore"):
+            vectors = widened(values["vectors"], scales)
+        check_finite(path, vectors, start)
+        counts = values["counts"].astype(np.int64) if "counts" in values else None
+        yield Block(_words(path, values["words"], start), vectors, counts)
+
+
+def _words(path: Path, array: NDArray[Any], done: int) -> list[str]:
+    native = array.astype(array.dtype.newbyteorder("="))
+    letters = native.view(np.uint32).reshape(len(array), -1)
+    wrong = ((letters > 0x10FFFF) | ((letters >= 0xD800) & (letters < 0xE000))).any(axis=1)
+    if wrong.any():
+        raise FormatError(
+            f"{path}: word {done + int(wrong.argmax()) + 1} has a letter that there is not; the file may be damaged"
+        )
+    words: list[str] = native.tolist()
+    return words
+
+
+def write(path: Path, source: Source, dtype: str) -> None:
+    """Write the arrays; words and numbers are all known before the archive begins, whose headers cannot be changed."""
+    kind = stored_type(dtype)
+    words: list[str] = []
+    counts: list[NDArray[Any]] = []
+    scales: list[NDArray[Any]] = []
+    with atomic_file(path) as file, tempfile.TemporaryFile(dir=path.resolve().parent) as spool:
+        for block in source.blocks:
+            values, scale = narrowed(block.vectors, dtype, block.words, len(words))
+            spool.write(np.ascontiguousarray(values, kind).data)
+            words += block.words
+            counts += [] if block.counts is None else [block.counts]
+            scales += [] if scale is None else [scale]
+        width = _check_words(words, spool.tell())
+        spool.seek(0)
+        with zipfile.ZipFile(file, "w") as archive:
+            text = np.dtype(f"<U{width}")
+            with _member(archive, "words", text, (len(words),)) as member:
+                for start in range(0, len(words), step := max(1, BLOCK_BYTES // text.itemsize)):
+                    member.write(np.array(words[start : start + step], text).data.cast("B"))
+            with _member(archive, "vectors", kind, (len(words), source.dim)) as member:
+                shutil.copyfileobj(spool, member, BLOCK_BYTES)
+            for name, parts, number in (("counts", counts, "<i8"), ("scales", scales, "<f4")):
+                if parts:
+                    with _member(archive, name, np.dtype(number), (len(words),)) as member:
+                        member.write(np.concatenate(parts).astype(number).data.cast("B"))
+
+
+def _check_words(words: Sequence[str], matrix_bytes: int) -> int:
+    """The width that all words fit in; refused where fixed width would lose one, or take more than the vectors."""
+    for row, word in enumerate(words):
+        if word.endswith("\0"):
+            raise FormatError(f"{word[:60]!r} (word {row + 1}) ends in a NUL, which NumPy's text cannot; save as mumon")
+    width = max(1, max(map(len, words)))
+    if 4 * width * len(words) > max(LARGEST_WORDS, matrix_bytes):
+        raise FormatError(
+            f"the longest word has {width:,} letters, and NumPy's text makes all {len(words):,} words as wide; save as "
+            "parquet or mumon"
+        )
+    return width
+
+
+def _member(archive: zipfile.ZipFile, name: str, kind: np.dtype[Any], shape: tuple[int, ...]) -> IO[bytes]:
+    entry = zipfile.ZipInfo(f"{name}.npy", EPOCH)
+    entry.external_attr = 0o600 << 16
+    member = archive.open(entry, "w", force_zip64=True)
+    member.write(header(kind, shape))
+    return member

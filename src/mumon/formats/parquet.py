@@ -1,0 +1,177 @@
+"""Parquet: a column word (string), count (int64) where there are counts, and vector, a list of D float32.
+
+DuckDB, pandas, polars and embedding-atlas open it. Rows are written in groups, and read as they come. int8 has another
+column, scale: the numbers are scale × vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mumon.atomic import atomic_file
+from mumon.compression import check_expansion
+from mumon.errors import FormatError, one_line, some_names
+from mumon.formats.base import Block, Source, as_format_errors, check_finite
+from mumon.formats.precision import narrowed, widened
+from mumon.formats.rows import recut
+
+MAGIC = b"PAR1"
+GROUP_NUMBERS = 1 << 21  # in a row group
+BATCH_NUMBERS = 1 << 20  # that are read at once
+MAX_DIM = 1 << 20
+
+
+@contextmanager
+def opened(path: Path, limit: int | None = None) -> Iterator[Source]:
+    """Read the columns, some rows at a time."""
+    import pyarrow.parquet as pq
+
+    with path.open("rb") as raw:
+        with _as_format_errors(path):
+            file = pq.ParquetFile(raw, pre_buffer=False)
+            columns = _columns(path, file.schema_arrow)
+            about = file.metadata
+            groups = [about.row_group(number) for number in range(about.num_row_groups)]
+            check_expansion(path.stat().st_size, sum(group.total_byte_size for group in groups))
+            first = next(file.iter_batches(1, columns=["vector"], use_threads=False), None)
+            dim = 0 if first is None or not len(first) else len(first.column(0)[0].as_py() or ())
+        if not 1 <= dim <= MAX_DIM:
+            raise FormatError(f"{path} has {about.num_rows} rows, the first of {dim} numbers; both must be at least 1")
+        rows = about.num_rows if limit is None else min(limit, about.num_rows)
+        blocks = _blocks(path, file, columns, dim, rows)
+        yield Source(path, dim, blocks, rows, False, "count" in columns)
+
+
+@contextmanager
+def _as_format_errors(path: Path) -> Iterator[None]:
+    import pyarrow as pa
+
+    try:
+        with as_format_errors(path):
+            yield
+    except FormatError:
+        raise
+    except (pa.ArrowException, ValueError, TypeError, LookupError, MemoryError) as error:
+        # names that are not UTF-8 are ValueErrors; a page may promise 2 GB, and Arrow believes it until it has looked
+        raise FormatError(
+            f"{path} cannot be read as Parquet ({one_line(error)}); the file may be damaged, so fetch it again"
+        ) from None
+
+
+def _columns(path: Path, schema: Any) -> list[str]:
+    """The names that are used of the columns that are there, each of a kind that can be."""
+    import pyarrow as pa
+
+    kinds = {name: schema.field(schema.names.index(name)).type for name in ("word", "vector", "count", "scale")
+             if name in schema.names}  # fmt: skip
+    if not {"word", "vector"} <= kinds.keys():
+        raise FormatError(f"{path} has the columns {some_names(schema.names)} where word and vector were expected")
+    vector, numbers = kinds["vector"], None
+    if pa.types.is_list(vector) or pa.types.is_large_list(vector) or pa.types.is_fixed_size_list(vector):
+        numbers = vector.value_type
+    right = {
+        "word": pa.types.is_string(kinds["word"]) or pa.types.is_large_string(kinds["word"]),
+        "vector": numbers is not None
+        and (pa.types.is_floating(numbers) or (numbers == pa.int8() and "scale" in kinds)),
+        "count": "count" not in kinds or pa.types.is_integer(kinds["count"]),
+        "scale": "scale" not in kinds or pa.types.is_floating(kinds["scale"]),
+    }
+    for name, fits in right.items():
+        if not fits:
+            raise FormatError(
+                f"column {name} of {path} holds {one_line(kinds[name], 60)}, which it cannot; write it anew"
+            )
+    return [name for name in kinds if name != "scale" or numbers == pa.int8()]
+
+
+def _blocks(path: Path, file: Any, columns: list[str], dim: int, rows: int) -> Iterator[Block]:
+    with _as_format_errors(path):
+        batches = file.iter_batches(max(1, BATCH_NUMBERS // dim), columns=columns, use_threads=False)
+    done = 0
+    while done < rows:
+        with _as_format_errors(path):
+            batch = next(batches, None)
+            if batch is None:
+                raise FormatError(f"{path} ends after {done} of its {rows} rows; the file may be truncated")
+            block = _block(path, batch.slice(0, rows - done), dim, done)
+        yield block
+        done += len(block.words)
+
+
+def _block(path: Path, batch: Any, dim: int, done: int) -> Block:
+    import pyarrow as pa
+
+    column = dict(zip(batch.schema.names, batch.columns, strict=True))
+    for name, values in column.items():
+        if values.null_count:
+            raise FormatError(f"{path}: rows {done + 1} to {done + len(batch)} have a {name} that is null; drop them")
+    scale = _numbers(column["scale"]).astype(np.float32) if "scale" in column else None
+    with np.errstate(over="ignore"):
+        vectors = widened(_matrix(path, column["vector"], dim, done), scale)
+    check_finite(path, vectors, done)
+    # as bytes: Parquet does not promise that its strings are valid UTF-8
+    words = column["word"].cast(pa.large_string()).cast(pa.large_binary()).to_pylist()
+    counts = _numbers(column["count"].cast(pa.int64())) if "count" in column else None
+    return Block([word.decode("utf-8", "replace") for word in words], vectors, counts)
+
+
+def _matrix(path: Path, lists: Any, dim: int, done: int) -> NDArray[Any]:
+    flat = lists.flatten()
+    lengths = _numbers(lists.value_lengths()) if hasattr(lists, "value_lengths") else np.full(len(lists), dim)
+    if (lengths != dim).any() or len(flat) != len(lists) * dim or flat.null_count:
+        row = int((lengths != dim).argmax()) if (lengths != dim).any() else 0
+        raise FormatError(
+            f"{path}: row {done + row + 1} has not the {dim} numbers that the first row has; write it anew"
+        )
+    return _numbers(flat).reshape(len(lists), dim)
+
+
+def _numbers(array: Any) -> NDArray[Any]:
+    numbers: NDArray[Any] = array.to_numpy(zero_copy_only=False)
+    return numbers
+
+
+def write(path: Path, source: Source, dtype: str) -> None:
+    """Write row groups of some 8 MB, so that no more is ever in memory."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    number = {"float32": pa.float32(), "float16": pa.float16(), "int8": pa.int8()}[dtype]
+    fields = [pa.field("word", pa.string(), nullable=False)]
+    fields += [pa.field("count", pa.int64(), nullable=False)] if source.counted else []
+    fields += [pa.field("vector", pa.list_(pa.field("element", number, nullable=False), source.dim), nullable=False)]
+    fields += [pa.field("scale", pa.float32(), nullable=False)] if dtype == "int8" else []
+    schema = pa.schema(fields)
+    packing = {field.name: "zstd" for field in fields if field.name != "vector"}
+    options: dict[str, Any] = {
+        # floats hardly pack, their dictionary would be as large as they are, and their minimum helps nobody
+        "compression": {**packing, "vector.list.element": "none"},
+        "use_dictionary": False,
+        "write_statistics": list(packing),
+    }
+    done = 0
+    with atomic_file(path) as file, pq.ParquetWriter(file, schema, **options) as writer:
+        for block in recut(source, max(1, GROUP_NUMBERS // source.dim)):
+            writer.write_batch(_batch(schema, block, dtype, done), row_group_size=len(block.words))
+            done += len(block.words)
+
+
+def _batch(schema: Any, block: Block, dtype: str, done: int) -> Any:
+    import pyarrow as pa
+
+    values, scales = narrowed(block.vectors, dtype, block.words, done)
+    kind = schema.field("vector").type
+    flat = pa.array(np.ascontiguousarray(values).reshape(-1), kind.value_type)
+    arrays = {
+        "word": pa.array(block.words, pa.string()),
+        "count": None if block.counts is None else pa.array(block.counts),
+        "vector": pa.FixedSizeListArray.from_arrays(flat, type=kind),
+        "scale": None if scales is None else pa.array(scales),
+    }
+    return pa.record_batch([arrays[name] for name in schema.names], schema=schema)

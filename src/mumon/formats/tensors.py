@@ -1,0 +1,162 @@
+"""model.safetensors: the matrices of a model directory, written row by row and mapped when read.
+
+The library would need a second, contiguous copy of each matrix to write it, and copies what it reads.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mumon.errors import FormatError, one_line
+from mumon.formats.base import Floats, first_non_finite_row
+from mumon.formats.precision import narrowed, widened
+from mumon.strict_json import parse
+
+TENSORS_NAME = "model.safetensors"
+CODES = {"float32": "F32", "float16": "F16", "int8": "I8"}
+STORED = {"F32": "<f4", "F16": "<f2", "I8": "i1"}
+ROWS_AT_ONCE = 8192
+MOST_ROWS = 10**12  # that there is room for in a header before they were counted
+
+
+def write_tensors(directory: Path, vectors: Floats, output: Floats | None, zero_row: bool) -> None:
+    """Write whole matrices, block by block."""
+    with (directory / TENSORS_NAME).open("wb") as file:
+        writer = TensorWriter(file, vectors.shape[1], "float32", len(vectors), output is not None)
+        writer.add(vectors)
+        writer.finish(zero_row, output)
+
+
+class TensorWriter:
+    """Rows of embeddings as they come; the header, for which room is left, is written last."""
+
+    def __init__(self, file: IO[bytes], dim: int, dtype: str, rows: int | None, output: bool = False) -> None:
+        self._file, self._dim, self._dtype = file, dim, dtype
+        self._rows, self._scales, self._output = 0, [np.zeros(0, np.float32)], output
+        most = MOST_ROWS if rows is None else rows + 1
+        room = len(self._header(most, most))
+        self._room = room + -room % 8  # the data begins 8-byte aligned
+        file.write(bytes(8 + self._room))
+
+    def _header(self, rows: int, output_rows: int) -> bytes:
+        width = np.dtype(STORED[CODES[self._dtype]]).itemsize
+        tensors = {"embeddings": (CODES[self._dtype], [rows, self._dim], width)}
+        if self._dtype == "int8":
+            tensors["weights"] = ("F32", [rows], 4)  # the name by which model2vec multiplies rows
+        if self._output:
+            tensors["output"] = ("F32", [output_rows, self._dim], 4)
+        header, end = {}, 0
+        for name, (code, shape, itemsize) in tensors.items():
+            begin, end = end, end + math.prod(shape) * itemsize
+            header[name] = {"dtype": code, "shape": shape, "data_offsets": [begin, end]}
+        return json.dumps(header, separators=(",", ":")).encode()
+
+    def add(self, vectors: Floats, words: list[str] | None = None) -> None:
+        """Write further rows; `words` name them if one cannot be written."""
+        for start in range(0, len(vectors), ROWS_AT_ONCE):
+            part = vectors[start : start + ROWS_AT_ONCE]
+            names = [""] * len(part) if words is None else words[start : start + ROWS_AT_ONCE]
+            rows, scales = narrowed(part, self._dtype, names, self._rows)
+            self._write(rows, STORED[CODES[self._dtype]])
+            self._rows += len(part)
+            if scales is not None:
+                self._scales.append(scales)
+
+    def _write(self, rows: NDArray[Any], kind: str) -> None:
+        self._file.write(np.ascontiguousarray(rows, kind).data)
+
+    def finish(self, zero_row: bool, output: Floats | None = None) -> None:
+        """Write what comes after the embeddings, and the header; `zero_row` adds one for unknown words."""
+        output_rows = self._rows
+        if zero_row:
+            self.add(np.zeros((1, self._dim), np.float32))
+        if self._dtype == "int8":
+            self._write(np.concatenate(self._scales), "<f4")
+        if output is not None:
+            for start in range(0, len(output), ROWS_AT_ONCE):
+                self._write(output[start : start + ROWS_AT_ONCE], "<f4")
+        header = self._header(self._rows, output_rows)
+        self._file.seek(0)
+        self._file.write(self._room.to_bytes(8, "little") + header.ljust(self._room))
+
+
+def read_tensors(path: Path, V: int, D: int, zero_row: bool, output: bool) -> tuple[Floats, Floats | None]:
+    """The matrices, mapped from the file: nothing is copied, and changing them in memory leaves the file as it is.
+
+    Those of float16 and int8 are copied, to float32.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    if not path.is_file():
+        raise FormatError(f"{path.parent} has no {path.name}; it is not a whole mumon model, so save it again")
+    tensors: dict[str, Floats] = {}
+    try:
+        with safe_open(path, framework="numpy") as file:  # checks that the header and the size of the file are right
+            layouts = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 (it is no dictionary)
+            shapes = {name: (str(part.get_dtype()), tuple(part.get_shape())) for name, part in layouts.items()}
+        _check_layout(path, shapes, V + zero_row, V, D)
+        tensors["embeddings"] = _matrix(path, shapes)
+        if output and "output" in shapes:
+            tensors["output"] = _mapped(path, "output", "F32", shapes["output"][1])
+    except FormatError:
+        raise
+    except (SafetensorError, OSError, ValueError, LookupError, TypeError) as error:  # the last three from `_mapped`
+        reason = one_line(error)
+        raise FormatError(f"{path} cannot be read ({reason}); the file may be truncated, so save it again") from None
+    for name, tensor in tensors.items():
+        bad = first_non_finite_row(tensor)
+        if bad is not None:
+            raise FormatError(f"{path}: row {bad + 1} of {name} holds nan or inf; train the model again")
+    if zero_row and tensors["embeddings"][V].any():
+        raise FormatError(f"{path}: row {V + 1} of embeddings, for unknown words, is not zeros; save the model again")
+    return tensors["embeddings"][:V], tensors.get("output")
+
+
+def _check_layout(path: Path, shapes: dict[str, tuple[str, tuple[int, ...]]], rows: int, V: int, D: int) -> None:
+    if "embeddings" not in shapes:
+        raise FormatError(f"{path} has no tensor 'embeddings' among its {len(shapes)}; save the model again")
+    kind = shapes["embeddings"][0]
+    expected: dict[str, tuple[str, tuple[int, ...]]] = {
+        "embeddings": (kind if kind in STORED else "F32", (rows, D)),
+        "output": ("F32", (V, D)),
+    }
+    if kind == "I8":
+        expected["weights"] = ("F32", (rows,))
+        if "weights" not in shapes:
+            raise FormatError(f"{path} has no tensor 'weights' for its {rows} rows of I8; save the model again")
+    for name in sorted(expected.keys() & shapes.keys()):
+        if shapes[name] != expected[name]:
+            (code, shape), (right, wanted) = shapes[name], expected[name]
+            raise FormatError(
+                f"{path}: {name} is {code} {shape} where {right} {wanted} follows from config.json; "
+                "save the model again"
+            )
+
+
+def _matrix(path: Path, shapes: dict[str, tuple[str, tuple[int, ...]]]) -> Floats:
+    kind, shape = shapes["embeddings"]
+    stored = _mapped(path, "embeddings", kind, shape)
+    if kind == "F32":
+        return stored
+    scales = _mapped(path, "weights", "F32", shapes["weights"][1]) if kind == "I8" else None
+    matrix = np.empty(shape, np.float32)
+    for start in range(0, len(matrix), ROWS_AT_ONCE):
+        part = slice(start, start + ROWS_AT_ONCE)
+        matrix[part] = widened(stored[part], None if scales is None else scales[part])
+    return matrix
+
+
+def _mapped(path: Path, name: str, kind: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    """One tensor of a file that the library has found whole; it would copy the tensor, and does not say where it is."""
+    with path.open("rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        begin: int = parse(file.read(size))[name]["data_offsets"][0]
+    matrix = np.memmap(path, STORED[kind], "c", 8 + size + begin, shape).view(np.ndarray)
+    return matrix.copy() if os.name == "nt" else matrix  # Windows would not let a mapped model be replaced
