@@ -131,8 +131,10 @@ def test_a_word_is_typed_and_its_neighbours_appear(opened, models):
     assert words(page) == nearest(models[0], "country3")
     assert "country3" in page.title()
     score = float(page.locator("#near .score").first.inner_text())
-    width = page.evaluate("parseFloat(document.querySelector('#near .bar').style.width)")
-    assert width == pytest.approx(100 * score, abs=0.06)
+    part = page.evaluate("document.querySelector('#near .bar').style.getPropertyValue('--part')")
+    assert float(part) == pytest.approx(score, abs=0.0006)
+    widths = page.locator("#near .bar").evaluate_all("bars => bars.map((bar) => bar.getBoundingClientRect().width)")
+    assert widths == sorted(widths, reverse=True) and widths[0] > widths[-1] > 0
     assert page.locator("#status").inner_text() == "10 words nearest to country3"
     page.select_option("#topn", "25")
     until(page, "document.querySelectorAll('#near li').length === 25")

@@ -197,10 +197,10 @@ class Combo {
 function ranking(items, { best, both }) {
   return el("ol", { class: "ranking" }, items.map(({ word, score }) => {
     const bar = el("span", { class: "bar", "aria-hidden": "true" });
-    bar.style.width = `${Math.max(0, Math.min(1, score / best)) * 100}%`;
-    const link = el("a", { href: addressOf({ q: word }) }, bar, wordElement(word));
-    if (both.has(word)) link.append(el("span", { class: "both", title: "In both models" }, el("span", { class: "unseen" }, "in both")));
-    link.append(el("span", { class: "score" }, fixed(score)));
+    bar.style.setProperty("--part", Math.max(0, Math.min(1, score / best)).toFixed(4));
+    const shared = both.has(word) ? el("span", { class: "both", title: "In both models" }) : null;
+    const told = both.has(word) ? el("span", { class: "unseen" }, "in both models") : null;
+    const link = el("a", { href: addressOf({ q: word }) }, bar, shared, wordElement(word), told, el("span", { class: "score" }, fixed(score)));
     link.dataset.word = word;
     return el("li", {}, link);
   }));
@@ -660,6 +660,12 @@ class WordMap {
         pen.stroke();
       }
     }
+    for (const [marks, radius] of [[around, 4], [this.marks.centre, 6]]) {
+      for (const mark of marks) {
+        const [left, top] = this.toScreen(mark.x, mark.y);
+        this.take([left - radius, top - radius, left + radius, top + radius, "dot"]);
+      }
+    }
     for (const mark of this.marks.centre) this.label(pen, mark.word, mark, { weight: 700, size: 15, gap: 9, pad: 2, ink: hue });
     for (const mark of around) this.label(pen, mark.word, mark, { weight: 600, size: 13, gap: 7, pad: 2, ink: hue });
   }
@@ -676,7 +682,8 @@ class WordMap {
     }
   }
 
-  // Put a word beside its dot where there is room: right, left, above or below.
+  // Put a word beside its dot where there is room, right or left; a highlighted one may stand elsewhere around it, and
+  // if need be on the dot of another.
   label(pen, word, mark, { weight, size, gap, pad, ink }) {
     const [left, top] = this.toScreen(mark.x, mark.y);
     pen.font = `${weight} ${size}px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif`;
@@ -689,10 +696,15 @@ class WordMap {
     }
     const half = size * 0.6;
     const spots = [[left + gap, top], [left - gap - text.width, top]];
-    if (weight > 400) spots.push([left - text.width / 2, top - gap - half], [left - text.width / 2, top + gap + half]);
-    for (const [x, y] of spots) {
+    if (weight > 400) {
+      const [up, down] = [top - gap - half, top + gap + half];
+      spots.push([left - text.width / 2, up], [left - text.width / 2, down], [left + 3, up], [left + 3, down], [left - text.width - 3, up], [left - text.width - 3, down]);
+      spots.push(...spots.map(([x, y]) => [x, y, true]));
+    }
+    for (const [x, y, onDots] of spots) {
       const box = [x - pad, y - half - pad / 2, x + text.width + pad, y + half + pad / 2];
-      if (x < 3 || y - half < 3 || x + text.width > this.width - 3 || y + half > this.height - 3 || this.taken(...box)) continue;
+      const outside = x < 3 || y - half < 3 || x + text.width > this.width - 3 || y + half > this.height - 3;
+      if (outside || this.taken(...box, onDots)) continue;
       this.take(box);
       this.labels.push({ word, box: [x, y - half, x + text.width, y + half] });
       pen.textBaseline = "middle";
@@ -724,9 +736,9 @@ class WordMap {
     }
   }
 
-  taken(left, top, right, bottom) {
+  taken(left, top, right, bottom, exceptDots = false) {
     return this.squares([left, top, right, bottom]).some((key) => this.grid.get(key)?.some(
-      (box) => box[0] < right && box[2] > left && box[1] < bottom && box[3] > top,
+      (box) => !(exceptDots && box[4]) && box[0] < right && box[2] > left && box[1] < bottom && box[3] > top,
     ));
   }
 
@@ -894,7 +906,7 @@ const PLOTS = [
 
 function ticks(low, high) {
   const step = 10 ** Math.floor(Math.log10((high - low) / 3));
-  const size = [1, 2, 5, 10].map((times) => times * step).find((one) => (high - low) / one <= 4);
+  const size = [1, 2, 5, 10].map((times) => times * step).find((one) => (high - low) / one <= 5);
   const first = Math.ceil(low / size - 1e-9);
   return Array.from({ length: Math.floor(high / size + 1e-9) - first + 1 }, (_, i) => Number(((first + i) * size).toPrecision(12)));
 }
