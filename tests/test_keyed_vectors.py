@@ -23,7 +23,7 @@ gensim = pytest.importorskip("gensim.models")
 
 V, D = 60, 8
 WORDS = [f"w{i}" for i in range(V)]
-REFUSED = {"index2entity", "index2word", "vectors_norm", "vocab"}  # properties that raise AttributeError in gensim, too
+REFUSED = {"index2entity", "index2word", "vectors_norm", "vocab"}  # which raise AttributeError in gensim, too
 
 
 def matrix(seed=0, rows=V):

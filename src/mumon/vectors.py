@@ -119,9 +119,12 @@ class WordVectors(Comparing, Changing):
 
     # ---- disk
 
-    def save(self, path: str | os.PathLike[str], format: str | None = None, **options: Any) -> None:
+    def save(
+        self, path: str | os.PathLike[str], format: str | None = None, dtype: str = "float32", **options: Any
+    ) -> None:
         """Write to disk, in the format that `format` or the extension names; see `mumon.formats.FORMATS`.
 
+        `dtype` is how numbers are written, where the format leaves a choice: "float32" brings them back as they are.
         The extensions that gensim's documentation uses (.kv, .wordvectors, .model) stand for a mumon folder.
         """
         from mumon.formats import write_vectors
@@ -134,7 +137,7 @@ class WordVectors(Comparing, Changing):
             format = "mumon"
         rows = self.next_index
         counts = None if self.counts is None else self.counts[:rows]
-        write_vectors(path, self._words(), self.vectors[:rows], counts, format)
+        write_vectors(path, self._words(), self.vectors[:rows], counts, format, dtype)
 
     @classmethod
     def load(

@@ -56,7 +56,7 @@ class Changing(Attributes):
         if len(set(names)) < len(names):
             twice = Counter(names).most_common(1)[0][0]
             raise OptionError(f"{twice!r} is twice among the {len(names)} keys; give each of them once")
-        check_one_kind(names, self.index_to_key[: self.next_index])
+        check_one_kind(names, self.index_to_key[: min(1, self.next_index)])
         values = self._checked_extras(extras or {}, len(names))
         new = np.array([name not in self.key_to_index for name in names], bool)
         self._append([name for name, is_new in zip(names, new.tolist(), strict=True) if is_new], rows[new])

@@ -120,9 +120,14 @@ def is_key(item: object) -> bool:
     return isinstance(item, KEY_TYPES)
 
 
-def renamed(name: str, owner: object) -> AttributeError:
-    """What is said of an attribute that is not there, or has another name now."""
-    kind = type(owner).__name__
-    if name in RENAMED:
-        return AttributeError(f"gensim 3's {name!r} is called otherwise since gensim 4; use {RENAMED[name]}")
-    return AttributeError(f"{kind!r} object has no attribute {name!r}")
+class Renamed:
+    """An attribute that only says what it is called now."""
+
+    def __init__(self, name: str) -> None:
+        self._sentence = f"gensim 3's {name!r} is called otherwise since gensim 4; use {RENAMED[name]}"
+
+    def __get__(self, owner: object, kind: type | None = None) -> Any:
+        raise AttributeError(self._sentence)
+
+    def __set__(self, owner: object, value: object) -> None:
+        raise AttributeError(self._sentence)

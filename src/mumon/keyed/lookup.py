@@ -53,7 +53,7 @@ class Lookup(Storage):
 
     def get_vector(self, key: Key, norm: bool = False) -> Floats:
         """The vector of a word, read-only; `norm` scales it to length 1."""
-        row: Floats = self.vectors[self.get_index(key)]
+        row: Floats = self._vectors[self.get_index(key)]
         vector = unit(row) if norm else row.view()
         vector.setflags(write=False)  # changing it in place would leave the norms wrong
         return vector

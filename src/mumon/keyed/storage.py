@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mumon.errors import FormatError, OptionError
-from mumon.keyed.keys import RENAMED, Keys, checked_keys, renamed
+from mumon.keyed.keys import RENAMED, Keys, Renamed, checked_keys
 from mumon.neighbours import Floats, row_norms
 
 
@@ -134,12 +134,6 @@ class Storage:
         """For copies, which must not write their new rows to the room of the original."""
         return {**self.__dict__, "_room": None}
 
-    if not TYPE_CHECKING:  # a type checker should still know which names there are
 
-        def __getattr__(self, name: str) -> Any:
-            raise renamed(name, self)
-
-        def __setattr__(self, name: str, value: Any) -> None:
-            if name in RENAMED:
-                raise renamed(name, self)
-            object.__setattr__(self, name, value)
+for _name in RENAMED:  # not __getattr__, which would slow every other attribute down
+    setattr(Storage, _name, Renamed(_name))

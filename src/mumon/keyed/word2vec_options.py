@@ -54,30 +54,46 @@ def common_rows(
     fname: Name, wanted: dict[str, int], size: int, binary: bool, encoding: str, unicode_errors: str
 ) -> tuple[NDArray[np.int64], Floats]:
     """The rows that words of a file have in `wanted`, and their vectors in the file."""
-    loaded = _read(fname, "word2vec-bin" if binary else "word2vec-text", None, encoding, unicode_errors)
-    if loaded.vectors.shape[1] != size:
-        raise FormatError(f"{os.fspath(fname)} has vectors of {loaded.vectors.shape[1]} numbers and these have {size}")
-    found = np.array([wanted.get(word, -1) for word in loaded.words], np.int64)
-    return found[found >= 0], loaded.vectors[found >= 0]
+    from mumon.formats import open_vectors
+
+    format = "word2vec-bin" if binary else "word2vec-text"
+    places: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
+    rows: list[Floats] = [np.empty((0, size), np.float32)]
+    with _usual(fname, format, encoding, unicode_errors) as path, open_vectors(path, format) as source:
+        if source.dim != size:
+            raise FormatError(f"{path} has vectors of {source.dim} numbers and these have {size}; choose another file")
+        for block in source.blocks:  # the file may hold many more words than memory
+            found = np.array([wanted.get(word, -1) for word in block.words], np.int64)
+            places.append(found[found >= 0])
+            rows.append(block.vectors[found >= 0])
+    return np.concatenate(places), np.concatenate(rows)
 
 
 def _read(fname: Name, format: str, limit: int | None, encoding: str, errors: str) -> LoadedVectors:
     from mumon.formats import read_vectors
 
+    with _usual(fname, format, encoding, errors) as path:
+        loaded = read_vectors(path, format, limit)
+    strange = sum("\ufffd" in word for word in loaded.words) if errors == "strict" else 0
+    if strange:
+        log.warning("%s: %d words hold bytes that are not UTF-8, which are replaced", os.fspath(fname), strange)
+    return loaded
+
+
+@contextmanager
+def _usual(fname: Name, format: str, encoding: str, errors: str) -> Iterator[Path]:
+    """A file that the readers take: the one named, or a copy in UTF-8, of which no message speaks."""
     try:
         utf8 = codecs.lookup(encoding).name == "utf-8"
         codecs.lookup_error(errors)
     except LookupError as error:
         raise OptionError(f"Python knows no such text ({error}); see its list of standard encodings") from None
     if utf8 and errors in ("strict", "replace"):
-        loaded = read_vectors(fname, format, limit)
-        strange = sum("\ufffd" in word for word in loaded.words) if errors == "strict" else 0
-        if strange:
-            log.warning("%s: %d words hold bytes that are not UTF-8, which are replaced", os.fspath(fname), strange)
-        return loaded
+        yield Path(fname)
+        return
     with _in_utf8(Path(fname), format, encoding, errors) as path:
         try:
-            return read_vectors(path, format, limit)
+            yield path
         except FormatError as error:
             raise FormatError(str(error).replace(str(path), os.fspath(fname))) from None
 
