@@ -55,6 +55,7 @@ def test_the_blocks_of_a_page_run_one_after_the_other(page, prepared, kernels, t
             except ModuleNotFoundError as error:
                 if (error.name or "").split(".")[0] not in PEERS:
                     raise
+                pytest.skip(f"{error.name} is not here, and the rest of the page builds on it")
             continue
         for line in block.lines():
             if not line.startswith(NOT_HERE):
