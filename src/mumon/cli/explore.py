@@ -20,9 +20,7 @@ class Projection(str, Enum):
 
 def explore(
     model: options.Model,
-    model2: Annotated[
-        str | None, typer.Argument(help="Another, to compare with.", show_default=False, metavar="[MODEL2]")
-    ] = None,
+    model2: Annotated[str | None, typer.Argument(help="Another, to compare with.", show_default=False)] = None,
     limit: Annotated[
         int | None, typer.Option(min=1, help="Read only so many rows of each model.", show_default=False)
     ] = None,

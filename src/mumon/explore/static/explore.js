@@ -615,10 +615,17 @@ class WordMap {
     const { x, y } = this.moved ?? this.data;
     const grown = Math.min(2.2, Math.max(1, (this.view.scale / this.whole) ** 0.35));
     pen.fillStyle = this.isMarked ? this.colours.dim : this.colours.dot;
-    for (let i = x.length - 1; i >= 0; i--) {
-      const [left, top] = this.toScreen(x[i], y[i]);
+    const { scale } = this.view;
+    const [right, down] = [this.width / 2 - this.view.x * scale, this.height / 2 - this.view.y * scale];
+    for (let i = x.length - 1; i >= 0; i--) { // up to 50,000: no array for each
+      const left = x[i] * scale + right;
+      const top = y[i] * scale + down;
       if (left < -5 || top < -5 || left > this.width + 5 || top > this.height + 5) continue;
       const radius = (i < 200 ? 2.1 : i < 2000 ? 1.5 : 1.1) * grown;
+      if (radius < 1.4) { // so small that nobody sees its corners
+        pen.fillRect(left - radius * 0.9, top - radius * 0.9, radius * 1.8, radius * 1.8);
+        continue;
+      }
       pen.beginPath();
       pen.arc(left, top, radius, 0, 2 * Math.PI);
       pen.fill();
