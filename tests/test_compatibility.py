@@ -47,8 +47,9 @@ def attributes(thing):
 
 def of_module(module):
     """What a module itself defines: classes, functions and constants."""
-    names = {name for name in vars(module) if not name.startswith("_")}
-    return {n for n in names if n.isupper() or getattr(getattr(module, n), "__module__", None) == module.__name__}
+    found = {name: value for name, value in vars(module).items() if not name.startswith("_")}
+    constants = {name for name, value in found.items() if name.isupper() and not isinstance(value, type)}
+    return constants | {name for name, value in found.items() if getattr(value, "__module__", None) == module.__name__}
 
 
 def parameters(kind):
