@@ -123,7 +123,8 @@ def test_the_figure_of_the_gradient_shows_what_the_page_says(monkeypatch):
         assert (cos == pytest.approx(1)) == (C == 1)
 
 
-def test_the_notebook_runs_and_is_kept_without_outputs(tmp_path):
+def test_the_notebook_runs_and_is_kept_without_outputs(kernels, tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", kernels["NUMBA_CACHE_DIR"])
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
     path = DOCS / "notebooks" / "quickstart.ipynb"
