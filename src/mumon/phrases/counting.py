@@ -1,0 +1,120 @@
+"""Counting the words and pairs of a text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mumon.corpus import EncodedCorpus
+from mumon.errors import CorpusError
+from mumon.phrases.stream import Ids, Sentences, as_encoded, encoded_parts, ends_of, taken_together
+from mumon.phrases.table import Numbers, Strings, StringTable
+from mumon.progress import Progress
+
+MOST_WORDS = 1 << 22  # that are remembered of an iterable
+
+
+class Counter:
+    """Counts words and pairs of numbered text in a table of strings.
+
+    When a sentence ends with more than `most` types counted, those that occurred less often than a bound are forgotten,
+    and the bound rises by one: gensim's way of keeping to a memory.
+    """
+
+    def __init__(self, connectors: frozenset[str], glue: npt.NDArray[np.uint8], most: int) -> None:
+        self.table, self.words, self.least = StringTable(), 0, 1
+        self._connectors, self._glue, self._most = connectors, glue, most
+        self.forget_words()
+
+    def forget_words(self) -> None:
+        """Begin to number words anew."""
+        self._strings = Strings.of([])
+        self._codes, self._powers = self._strings.hashes()
+        self._connector: npt.NDArray[np.bool_] = np.zeros(0, bool)
+        self._kinds: Numbers = np.zeros(0, np.int64)
+
+    def know(self, strings: Strings, texts: list[str]) -> None:
+        """Words that have the next numbers."""
+        self._strings = self._strings.followed_by(strings)
+        codes, powers = strings.hashes()
+        self._codes, self._powers = np.concatenate([self._codes, codes]), np.concatenate([self._powers, powers])
+        connector = np.fromiter(map(self._connectors.__contains__, texts), bool, len(texts))
+        self._connector = np.concatenate([self._connector, connector])
+        self._kinds = np.concatenate([self._kinds, np.full(len(texts), -1)])
+
+    def count(self, ids: Ids, ends: Numbers) -> None:
+        """Count some whole sentences."""
+        from mumon.phrases.kernels import count_pairs
+
+        at, sentence, start = 0, 0, -1
+        while sentence < len(ends):
+            table = self.table
+            at, sentence, start, table.types, too_many = count_pairs(
+                ids, ends, self._strings.data, self._strings.bounds, self._codes, self._powers, self._connector,
+                self._kinds, self._glue, at, sentence, start,
+                table.slots, table.starts, table.arena, table.counts_, table.types, self._most,
+            )  # fmt: skip
+            if too_many:
+                self.table, self.least = table.without_rare(self.least), self.least + 1
+                self._kinds[:] = -1
+            elif sentence < len(ends):
+                table.make_room()
+        self.words += len(ids)
+
+
+def count_text(
+    sentences: Any, connectors: frozenset[str], glue: npt.NDArray[np.uint8], most: int, progress: Progress
+) -> Counter:
+    """Count the words and pairs of a path, an encoded corpus or an iterable of token lists."""
+    counter = Counter(connectors, glue, most)
+    corpus = as_encoded(sentences, progress)
+    progress.start("counting", 0 if corpus is None else corpus.tokens, "tokens")
+    parts = _numbered(taken_together(sentences), counter) if corpus is None else _encoded(corpus, counter)
+    for ids, ends in parts:
+        counter.count(ids, ends)
+        progress.update(counter.words, tokens=counter.words)
+    progress.finish(f"counted {len(counter.table):,} words and pairs in {counter.words:,} tokens", tokens=counter.words)
+    return counter
+
+
+def _encoded(corpus: EncodedCorpus, counter: Counter) -> Iterator[tuple[Ids, Numbers]]:
+    words = Strings.of_arrow(corpus.words)
+    counter.know(words, words.decoded())
+    return encoded_parts(corpus)
+
+
+def _numbered(parts: Iterator[Sentences], counter: Counter) -> Iterator[tuple[Ids, Numbers]]:
+    numbers = _Numbers()
+    for sentences in parts:
+        if len(numbers) > MOST_WORDS:
+            numbers = _Numbers()
+            counter.forget_words()
+        ends = ends_of(sentences)
+        ids = np.fromiter(map(numbers.__getitem__, chain.from_iterable(sentences)), np.int32, int(ends[-1]))
+        if new := numbers.new:
+            try:
+                counter.know(Strings.of(new), new)
+            except AttributeError:
+                wrong = next(token for token in new if not isinstance(token, str))
+                raise CorpusError(
+                    f"token {wrong!r} is a {type(wrong).__name__}, not a string; convert it first with str()"
+                ) from None
+            numbers.new = []
+        yield ids, ends
+
+
+class _Numbers(dict[str, int]):
+    """A number for each token, given when it is first asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.new: list[str] = []
+
+    def __missing__(self, token: str) -> int:
+        number = self[token] = len(self)
+        self.new.append(token)
+        return number
