@@ -150,9 +150,9 @@ def write(path: Path, source: Source, dtype: str) -> None:
     schema = pa.schema(fields)
     packing = {field.name: "zstd" for field in fields if field.name != "vector"}
     options: dict[str, Any] = {
-        # floats hardly pack, their dictionary would be as large as they are, and their minimum helps nobody
+        # floats hardly pack, their dictionary would be as large as they are, and their least one helps nobody
         "compression": {**packing, "vector.list.element": "none"},
-        "use_dictionary": False,
+        "use_dictionary": ["vector.list.element"] if dtype == "int8" else False,  # else Parquet takes 4 bytes for each
         "write_statistics": list(packing),
     }
     done = 0
