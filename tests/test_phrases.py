@@ -14,7 +14,7 @@ from samples import refused
 
 from mumon import phrases as ours
 from mumon.errors import CorpusError, FormatError, OptionError
-from mumon.phrases.kernels import hash_bytes
+from mumon.kernels.strings import hash_bytes
 from mumon.phrases.table import Strings, StringTable
 from mumon.sentences import LineSentence
 

@@ -48,7 +48,7 @@ class Counter:
 
     def count(self, ids: Ids, ends: Numbers) -> None:
         """Count some whole sentences."""
-        from mumon.phrases.kernels import count_pairs
+        from mumon.kernels.pairs import count_pairs
 
         at, sentence, start = 0, 0, -1
         while sentence < len(ends):

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from mumon.errors import FormatError, OptionError, one_line
-from mumon.phrases.model import FrozenPhrases, PhraseFinder, Phrases, checked_delimiter
+from mumon.phrases.finder import PhraseFinder, checked_delimiter
+from mumon.phrases.frozen import FrozenPhrases
+from mumon.phrases.model import Phrases
 from mumon.phrases.scorers import NAMED
 from mumon.phrases.table import StringTable
 from mumon.settings import finite_number, whole_number

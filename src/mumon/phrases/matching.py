@@ -14,7 +14,7 @@ from mumon.phrases.stream import Ids, Sentences, as_encoded, encoded_parts, ends
 from mumon.phrases.table import Numbers, Strings, StringTable
 
 if TYPE_CHECKING:
-    from mumon.phrases.model import PhraseFinder
+    from mumon.phrases.finder import PhraseFinder
 
 Floats = npt.NDArray[np.float64]
 FEW = 64  # sentences that are not worth preparing for
@@ -58,7 +58,7 @@ class Matcher:
 
     def find(self, ids: Ids, ends: Numbers) -> Found:
         """The phrases of some sentences."""
-        from mumon.phrases.kernels import choose_phrases, find_pairs
+        from mumon.kernels.pairs import choose_phrases, find_pairs
 
         first, found, lasts = (np.empty(len(ids), np.int64) for _ in range(3))
         find_pairs(

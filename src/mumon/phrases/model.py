@@ -6,105 +6,21 @@ Names, meanings and results are gensim 4's. Counting and joining run in compiled
 from __future__ import annotations
 
 import os
-from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mumon.errors import OptionError
-from mumon.phrases.matching import JoinedSentences, Matcher
+from mumon.phrases.finder import PhraseFinder, Verdict, checked_delimiter
+from mumon.phrases.frozen import FrozenPhrases
+from mumon.phrases.matching import Floats, Matcher
 from mumon.phrases.scorers import Scorer, accepted_scores, chosen_scorer, least_count
 from mumon.phrases.stream import Ids
 from mumon.phrases.table import Numbers, Strings, StringTable
 from mumon.progress import Progress, chosen_progress
 from mumon.settings import finite_number, whole_number
-
-Floats = npt.NDArray[np.float64]
-Verdict = tuple[str, float] | tuple[None, None]
-
-
-class PhraseFinder:
-    """What `Phrases` and `FrozenPhrases` have in common: finding phrases and joining them."""
-
-    connector_words: frozenset[str]
-    delimiter: str
-    min_count: float
-    threshold: float
-    scoring: Scorer | None
-
-    @abstractmethod
-    def score_candidate(self, word_a: str, word_b: str, in_between: list[str]) -> Verdict:
-        """(the joined words, their score), or (None, None) if they are no phrase."""
-
-    @abstractmethod
-    def matcher(self) -> Matcher:
-        """What finds these phrases in numbered text."""
-
-    def glue(self) -> npt.NDArray[np.uint8]:
-        """The bytes of the delimiter."""
-        return np.frombuffer(self.delimiter.encode(), np.uint8)
-
-    def analyze_sentence(self, sentence: Iterable[str]) -> Iterator[tuple[str, float | None]]:
-        """The tokens of a sentence, from left to right, as (phrase, score) or (word, None)."""
-        start: str | None = None
-        between: list[str] = []
-        for word in sentence:
-            if word in self.connector_words:
-                if start is None:
-                    yield word, None
-                else:
-                    between.append(word)
-                continue
-            if start is not None:
-                phrase, score = self.score_candidate(start, word, between)
-                if phrase is not None:
-                    yield phrase, score
-                    start, between = None, []
-                    continue
-                yield start, None
-                yield from ((other, None) for other in between)
-            start, between = word, []
-        if start is not None:
-            yield start, None
-            yield from ((other, None) for other in between)
-
-    def __getitem__(self, sentence: Any) -> Any:
-        """A sentence (an iterable of words) with its phrases joined; of a corpus, the sentences, one after the other.
-
-        A corpus is an iterable of sentences, or a path. The result can be iterated over as often as the corpus can.
-        """
-        if isinstance(sentence, os.PathLike) or hasattr(sentence, "files"):
-            return JoinedSentences(self, sentence)
-        if isinstance(sentence, str):
-            raise OptionError("a string was given where a list of words is wanted; split it first (text.split())")
-        rest = iter(sentence)
-        once = rest is sentence
-        for first in rest:
-            sentence = chain([first], rest) if once else sentence
-            if not isinstance(first, str):
-                return JoinedSentences(self, sentence)
-            return [token for token, _ in self.analyze_sentence(sentence)]
-        return []  # nothing is a sentence without words
-
-    def find_phrases(self, sentences: Any) -> dict[str, float]:
-        """The distinct phrases of a corpus and their scores."""
-        phrases: dict[str, float] = {}
-        matcher = self.matcher()
-        for found in matcher.found_in(sentences):
-            kinds, last = np.unique(found.kinds[::-1], return_index=True)  # the last score of each, as in gensim
-            names = map(matcher.names.__getitem__, kinds.tolist())
-            phrases.update(zip(names, found.scores[::-1][last].tolist(), strict=True))
-        return phrases
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything as one JSON file, whole or not at all."""
-        from mumon.phrases.files import save
-
-        save(self, path)
 
 
 class Phrases(PhraseFinder):
@@ -240,7 +156,7 @@ class Phrases(PhraseFinder):
 
     def export_phrases(self) -> dict[str, float]:
         """Every phrase that was learnt, and its score."""
-        from mumon.phrases.kernels import find_parts
+        from mumon.kernels.strings import find_parts
 
         table, counts = self.table, self.table.counts
         pairs = np.flatnonzero(counts >= least_count(self.scoring, self.min_count, self.threshold))
@@ -266,53 +182,6 @@ class Phrases(PhraseFinder):
         return load_phrases(path)
 
 
-class FrozenPhrases(PhraseFinder):
-    """The phrases of a `Phrases` without its counts: `phrasegrams` has each phrase and its score."""
-
-    def __init__(self, phrases_model: Any) -> None:
-        self.threshold, self.min_count = phrases_model.threshold, phrases_model.min_count
-        self.delimiter, self.scoring = phrases_model.delimiter, phrases_model.scoring
-        self.connector_words = frozenset(phrases_model.connector_words)
-        self.phrasegrams: dict[str, float] = phrases_model.export_phrases()
-
-    def __str__(self) -> str:
-        return f"FrozenPhrases<{len(self.phrasegrams)} phrases, min_count={self.min_count}, threshold={self.threshold}>"
-
-    __repr__ = __str__
-
-    def score_candidate(self, word_a: str, word_b: str, in_between: list[str]) -> Verdict:
-        """(the joined words, their score), or (None, None) if they are no phrase."""
-        phrase = self.delimiter.join([word_a, *in_between, word_b])
-        score = self.phrasegrams.get(phrase)
-        return (phrase, score) if score is not None and score > self.threshold else (None, None)
-
-    def matcher(self) -> Matcher:
-        """What finds these phrases in numbered text."""
-        phrases = {name: score for name, score in self.phrasegrams.items() if score > self.threshold}
-        return _FrozenMatcher(phrases, self.delimiter, self.connector_words)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> FrozenPhrases:
-        """What `save` wrote."""
-        from mumon.phrases.files import load_frozen
-
-        return load_frozen(path)
-
-
-Phraser = FrozenPhrases  # its name in older gensim
-
-
-class _FrozenMatcher(Matcher):
-    """Takes every string that it is given for a phrase."""
-
-    def __init__(self, phrases: dict[str, float], delimiter: str, connectors: frozenset[str]) -> None:
-        super().__init__(dict.fromkeys(phrases, 1), delimiter, connectors)
-        self._scores = np.array([*phrases.values(), np.nan])  # the last is for -1
-
-    def scores(self, ids: Ids, first: Numbers, found: Numbers) -> Floats:
-        return np.asarray(self._scores[found])
-
-
 class _CountingMatcher(Matcher):
     """Scores pairs by the counts of a `Phrases`, for words that join to the same string may have different scores."""
 
@@ -331,14 +200,3 @@ class _CountingMatcher(Matcher):
             phrases.scoring, one, two, self._pairs[found[at]], phrases.threshold, **phrases.about()
         )
         return scores
-
-
-def checked_delimiter(delimiter: Any) -> str:
-    """The delimiter, if words can be joined by it and the result be written."""
-    if not isinstance(delimiter, str) or not delimiter:
-        raise OptionError(f"delimiter is {delimiter!r}; it must be a string of at least 1 character")
-    try:
-        delimiter.encode()
-    except UnicodeEncodeError:
-        raise OptionError(f"delimiter is {delimiter!r}, which cannot be written as UTF-8; choose another") from None
-    return delimiter

@@ -14,7 +14,7 @@ from mumon.matrices import zeros_on_cache_lines
 Numbers = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 FIRST_PLACES = 1 << 12
-SLACK = 8  # as in kernels.py, which is imported where it is needed: Numba takes its time
+SLACK = 8  # as in kernels/strings.py, which is imported where it is needed: Numba takes its time
 SLOT_BYTES = 16
 
 
@@ -54,7 +54,7 @@ class Strings:
 
     def hashes(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
         """What the kernels join hashes by."""
-        from mumon.phrases.kernels import hash_strings
+        from mumon.kernels.strings import hash_strings
 
         codes, powers = np.empty(len(self), np.uint64), np.empty(len(self), np.uint64)
         hash_strings(self.data, self.bounds, codes, powers)
@@ -101,7 +101,7 @@ class StringTable:
 
     def add(self, strings: Strings, amounts: Numbers) -> None:
         """Count strings; those that are not there yet become types."""
-        from mumon.phrases.kernels import add_strings
+        from mumon.kernels.strings import add_strings
 
         at = 0
         while True:
@@ -114,7 +114,7 @@ class StringTable:
 
     def make_room(self, size: int = 0) -> None:
         """Room for more types if that is what is missing, else for more bytes, at least `size` of them."""
-        from mumon.phrases.kernels import move_slots
+        from mumon.kernels.strings import move_slots
 
         if self.types + 2 < len(self.slots) // 2:
             used = int(self.starts[self.types])
@@ -129,7 +129,7 @@ class StringTable:
 
     def find(self, strings: Strings) -> Numbers:
         """The type of each string, -1 where there is none."""
-        from mumon.phrases.kernels import find_strings
+        from mumon.kernels.strings import find_strings
 
         found = np.empty(len(strings), np.int64)
         find_strings(strings.data, strings.bounds, self.slots, self.starts, self.arena, found)
