@@ -328,3 +328,41 @@ def test_strings_of_equal_hash_stay_different(monkeypatch):
     our, their = twins([[a, "x"], [b, "x"], [b, "x"], [a], [b]], min_count=1, threshold=0.01)
     assert dict(our.vocab) == their.vocab
     assert list(our[[[a, "x"], [b, "x"]] * 50]) == list(their[[[a, "x"], [b, "x"]] * 50])
+
+
+@pytest.fixture
+def command(monkeypatch, tmp_path):
+    """Run `mumon phrases` in this process, inside tmp_path."""
+    import typer
+    from typer.testing import CliRunner
+
+    from mumon.cli.phrases import phrases
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text.txt").write_text("\n".join(map(" ".join, TEXT)))
+    app = typer.Typer()
+    app.command()(phrases)
+    return lambda *arguments: CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def test_the_command_learns_writes_joins_and_shows(command, tmp_path):
+    options = ["--min-count", 2, "--threshold", 1.5, "--connector-words", "english"]
+    run = command("text.txt", "-o", "p.json", "--apply", "joined.txt", *options, "--top", 3, "--json")
+    assert run.exit_code == 0, run.output
+    their = theirs.Phrases(TEXT, 2, 1.5, connector_words=theirs.ENGLISH_CONNECTOR_WORDS)
+    expected = their.export_phrases()
+    assert ours.FrozenPhrases.load("p.json").phrasegrams == expected
+    told = json.loads(run.stdout.splitlines()[-1])
+    assert (told["phrases"], len(told["top"])) == (len(expected), 3)
+    assert told["top"][0]["score"] == pytest.approx(max(expected.values()))
+    joined = [" ".join(sentence) for sentence in their.freeze()[TEXT] if sentence]
+    assert (tmp_path / "joined.txt").read_text().splitlines() == joined
+
+
+def test_the_command_spares_what_it_reads(command, tmp_path):
+    before = (tmp_path / "text.txt").read_bytes()
+    for arguments in (["-o", "text.txt"], ["--apply", "text.txt"], ["-o", "a.txt", "--apply", "a.txt"]):
+        assert isinstance(command("text.txt", *arguments).exception, OptionError)
+    assert (tmp_path / "text.txt").read_bytes() == before and len(list(tmp_path.iterdir())) == 1
+    run = command("text.txt", "--scoring", "npmi", "--top", 5)
+    assert run.exit_code == 0 and len(run.stdout.splitlines()) == 5
