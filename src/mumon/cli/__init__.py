@@ -24,6 +24,7 @@ from mumon.cli import (
     gradcheck,
     info,
     paper,
+    phrases,
     similar,
     sweep,
     train,
@@ -93,6 +94,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "analogy": analogy.analogy,
     "explore": explore.explore,
     "convert": convert.convert,
+    "phrases": phrases.phrases,
     "vocab": vocab.vocab,
     "info": info.info,
 }
