@@ -18,7 +18,20 @@ DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "paper-report" not in path.parts)
 LINKING = [*PAGES, *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"))]
 RUN, SHOWN = {"python", "sh"}, {"console", "text", "pycon", "json", "bibtex", "toml"}
-PEERS = {"gensim", "usearch", "sklearn", "spacy", "duckdb", "pandas", "polars", "networkx", "matplotlib", "torch"}
+PEERS = {
+    "gensim",
+    "usearch",
+    "model2vec",
+    "sentence_transformers",
+    "sklearn",
+    "spacy",
+    "duckdb",
+    "pandas",
+    "polars",
+    "networkx",
+    "matplotlib",
+    "torch",
+}
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)|<img[^>]* src=\"([^\"]+)\"")
 
 
