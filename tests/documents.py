@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 
 from conftest import write_mirror
 from samples import KINDS, write_extrinsic_mirror
@@ -52,7 +53,9 @@ def write_files(home: Path, planted: list[list[str]]) -> None:
     """The files that the documents speak of, small."""
     royal = ["the king and the queen rule", "a man and a woman walk", "the king is a man"] * 40
     kinds = [" ".join(f"{kind}{number}" for number in range(40)) for kind in KINDS] * 10
-    text = "\n".join(royal + kinds + [" ".join(sentence) for sentence in planted[:500]])
+    words = ["king", "queen", "man", "woman", "cat", "hill", "rule", "walk"]
+    mixed = [" ".join(Random(line).sample(words, 5)) for line in range(300)]  # so that few pairs are phrases
+    text = "\n".join(royal + kinds + mixed + [" ".join(sentence) for sentence in planted[:500]])
     (home / "corpus.txt").write_text(text)
     (home / "more.txt").write_text("the new king of the hill is a cat\n" * 40)
     (home / "glove.txt").write_text("king 0.5 0.25 0.125\nqueen 0.5 0.25 0.375\n")

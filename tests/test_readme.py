@@ -12,19 +12,17 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import write_mirror
-from samples import KINDS, write_extrinsic_mirror
+from documents import NOT_HERE, blocks, write_files
 
 README = Path(__file__).parent.parent / "README.md"
-BLOCKS = re.findall(r"```(\w+)\n(.*?)```", README.read_text(), re.DOTALL)
-NOT_HERE = ("make ", "pip ", "mumon demo")  # they install things, or have a test of their own
+BLOCKS = blocks(README.read_text())
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 COMMANDS = [
-    line.split("  #")[0].strip()
-    for kind, block in BLOCKS
-    if kind == "sh"
-    for line in block.splitlines()
-    if line.strip() and not line.startswith(NOT_HERE) and (HAS_TORCH or "--extrinsic" not in line)
+    line
+    for block in BLOCKS
+    if block.kind == "sh"
+    for line in block.lines()
+    if not line.startswith(NOT_HERE) and (HAS_TORCH or "--extrinsic" not in line)
 ]
 
 
@@ -32,28 +30,16 @@ COMMANDS = [
 def folder(tmp_path_factory, planted):
     """The files that the README speaks of, small."""
     home = tmp_path_factory.mktemp("readme")
-    royal = ["the king and the queen rule", "a man and a woman walk", "the king is a man"] * 40
-    kinds = [" ".join(f"{kind}{number}" for number in range(40)) for kind in KINDS] * 10
-    text = "\n".join(royal + kinds + [" ".join(sentence) for sentence in planted[:500]])
-    (home / "corpus.txt").write_text(text)
-    (home / "more.txt").write_text("the new king of the hill is a cat\n" * 40)
-    (home / "glove.txt").write_text("king 0.5 0.25 0.125\nqueen 0.5 0.25 0.375\n")
-    pairs = [("king", "queen", 9), ("king", "cat", 1), ("queen", "hill", 2), ("king", "man", 5), ("king", "new", 3)]
-    (home / "pairs.csv").write_text("".join(f"{a},{b},{score}\n" for a, b, score in pairs))
-    (home / "pairs.tsv").write_text("".join(f"{a}\t{b}\t{score}\n" for a, b, score in pairs))
-    (home / "data").mkdir()
-    write_mirror(home / "data")
-    write_extrinsic_mirror(home / "data")
-    (home / "wiki").mkdir()
-    (home / "wiki" / "a.txt.zst").write_text("The king walks. The queen talks to a man. " * 40)
+    write_files(home, planted)
     return home
 
 
 def test_the_python_blocks_run_one_after_the_other(folder, monkeypatch):
     monkeypatch.chdir(folder)
     names: dict[str, object] = {}
-    for code in (block for kind, block in BLOCKS if kind == "python"):
-        exec(compile(code, str(README), "exec"), names)
+    for block in BLOCKS:
+        if block.kind == "python":
+            exec(compile("\n" * block.line + block.text, str(README), "exec"), names)
     assert len(names["model"].wv) > 2
 
 
@@ -66,6 +52,10 @@ def test_the_shell_commands_run_one_after_the_other(folder):
         line = command.replace("mumon", str(program), 1)
         run = subprocess.run(line, shell=True, cwd=folder, env=environment, capture_output=True, text=True)
         assert run.returncode == 0, f"{command}: {run.stderr}"
+
+
+def test_it_fits_on_250_lines():
+    assert len(README.read_text().splitlines()) <= 250
 
 
 def test_the_demo_trains_on_the_documentation_of_this_python(capfd, monkeypatch, tmp_path):
