@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import io
 import json
+import struct
 import tempfile
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +24,7 @@ from mumon.sweep.space import Range
 WORDS = ["the", "naïve", "new-york", "of"]
 CHECKPOINT = "epoch-1-block-1.mumon"
 MODEL_FILES = ("config.json", "vocab.json", "history.json", "model.safetensors")
+BETWEEN = b"\n====\n"  # two files in one input
 LONGEST_SENTENCE = 1000  # of a refusal, beside the names it repeats
 
 TEXTS = [
@@ -44,13 +47,75 @@ def check_sentence(error: Exception) -> None:
     assert not message.endswith("."), message
 
 
-def vectors(format: str) -> bytes:
-    """Four words and their vectors in a format."""
+def written(format: str, name: str = "v", dtype: str = "float32", counts: bool = False) -> dict[str, bytes]:
+    """Four words and their vectors in a format: the files that it takes."""
     values = np.random.default_rng(0).standard_normal((len(WORDS), 3)).astype(np.float32)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "v"
-        write_vectors(path, WORDS, values, format=format)
-        return path.read_bytes()
+        path = Path(folder) / name
+        write_vectors(path, WORDS, values, np.arange(4, 0, -1) if counts else None, format, dtype)
+        found = path if path.is_dir() else path.parent
+        return {file.name: file.read_bytes() for file in sorted(found.iterdir())}
+
+
+def vectors(format: str) -> bytes:
+    """The one file of a format."""
+    return written(format)["v"]
+
+
+def archives() -> list[bytes]:
+    """NumPy's archives: ours of all kinds of numbers, and one that is packed."""
+    sink = io.BytesIO()
+    np.savez_compressed(sink, words=np.array(WORDS), vectors=np.ones((4, 2)), counts=np.arange(4))
+    kinds = (("float32", True), ("float16", False), ("int8", True))
+    return [*(written("npz", "v.npz", dtype, counts)["v.npz"] for dtype, counts in kinds), sink.getvalue()]
+
+
+@functools.cache
+def _arrays() -> dict[str, bytes]:
+    """The files inside an archive of int8."""
+    with zipfile.ZipFile(io.BytesIO(written("npz", "v.npz", "int8", True)["v.npz"])) as archive:
+        return {name.removesuffix(".npy"): archive.read(name) for name in archive.namelist()}
+
+
+def arrays() -> dict[str, bytes]:
+    """A dictionary of one's own to change."""
+    return dict(_arrays())
+
+
+def tables() -> list[bytes]:
+    """Vectors as Parquet, of all kinds of numbers, and a table as others write it."""
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"word": WORDS, "vector": [[1.0, 2.0]] * 4, "count": [1, 2, 3, 4]}), sink)
+    kinds = (("float32", True), ("float16", False), ("int8", True))
+    made = [written("parquet", "v.parquet", dtype, counts)["v.parquet"] for dtype, counts in kinds]
+    return [*made, sink.getvalue()]
+
+
+def pairs(format: str, name: str, side: str) -> list[bytes]:
+    """The two files of a format in one, with counts and without."""
+    both = (written(format, name, counts=counts) for counts in (True, False))
+    return [BETWEEN.join([files[name], files[side]]) for files in both]
+
+
+def fasttexts() -> list[bytes]:
+    """fastText's models, with n-grams and without, of words and with labels."""
+    models = []
+    for kind, bucket, minn, maxn, labels in ((2, 5, 3, 6, 0), (1, 0, 0, 0, 0), (3, 4, 1, 2, 2)):
+        words = [word.encode() for word in WORDS]
+        head = struct.pack("<ii12id", 793712314, 12, 2, 5, 5, 1, 5, 1, 1, kind, bucket, minn, maxn, 100, 1e-4)
+        head += struct.pack("<3i2q", len(words) + labels, len(words), labels, 99, -1)
+        for number, word in enumerate([*words, *[b"__label__%d" % n for n in range(labels)]]):
+            head += word + b"\0" + struct.pack("<qb", 9 - number, number >= len(words))
+        rows = len(words) + bucket
+        head += struct.pack("<?2q", False, rows, 2) + np.linspace(-1, 1, 2 * rows, dtype="<f4").tobytes()
+        models.append(head + struct.pack("<?2q", False, 4, 2) + bytes(32))
+    return models
+
+
+@functools.cache
+def small_model_files() -> dict[str, bytes]:
+    """The files of a model folder whose numbers are int8."""
+    return written("mumon", "m", "int8", True)
 
 
 @functools.cache

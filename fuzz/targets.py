@@ -11,6 +11,7 @@ import bz2
 import gzip
 import json
 import lzma
+import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,7 @@ from mumon.corpus.table import ByteTable
 from mumon.corpus.text import TextOptions, prepare
 from mumon.errors import MumonError
 from mumon.evaluation.files import read_task
+from mumon.fasttext_vectors import FastTextVectors
 from mumon.formats import detect, read_vectors
 from mumon.formats.base import LoadedVectors
 from mumon.formats.checkpoint import STATE_NAME, read_checkpoint
@@ -36,7 +38,7 @@ from mumon.vocab import Vocabulary
 
 Read = Callable[[Path, bytes], Any]
 SEEDS = Path(__file__).parent / "seeds"
-SUFFIXES = ("", ".txt", ".bin", ".glove")
+SUFFIXES = ("", ".txt", ".bin", ".glove", ".tsv", ".npz", ".npy", ".parquet")
 PACKERS: Sequence[Callable[[bytes], bytes]] = (
     lambda data: gzip.compress(data, 1),
     lambda data: bz2.compress(data, 1),
@@ -83,6 +85,54 @@ def _packed(folder: Path, data: bytes) -> None:
     _vectors((None, "word2vec-text", "word2vec-bin", "glove")[choice // 16 % 4], name)(
         folder, PACKERS[choice % 4](data[1:])
     )
+
+
+def _pair(format: str, name: str, side: str) -> Read:
+    """Two files in one: a line of equals signs parts them."""
+
+    def read(folder: Path, data: bytes) -> None:
+        first, _, second = data.partition(examples.BETWEEN)
+        (folder / side).write_bytes(second)
+        _vectors(format, name)(folder, first)
+
+    return read
+
+
+def _array(folder: Path, data: bytes) -> None:
+    """One array of an archive, with the checksum that it should have; the first byte chooses which."""
+    files = examples.arrays()
+    files[list(files)[data[0] % len(files) if data else 0]] = data[1:]
+    with zipfile.ZipFile(folder / "v.npz", "w") as archive:
+        for name, content in files.items():
+            archive.writestr(f"{name}.npy", content)
+    check_vectors(read_vectors(folder / "v.npz", "npz"))
+
+
+def _fasttext(folder: Path, data: bytes) -> None:
+    path = folder / "m.bin"
+    path.unlink(missing_ok=True)  # the one before may still be mapped
+    path.write_bytes(data)
+    loaded = read_vectors(path, "fasttext-bin")
+    check_vectors(loaded)
+    vectors = FastTextVectors.of(loaded)
+    for word in ("unseen", "naïve", "", "x"):
+        try:
+            assert np.isfinite(vectors[word]).all()
+            vectors.most_similar(word, topn=2)
+        except MumonError as error:
+            examples.check_sentence(error)
+
+
+def _small_model(folder: Path, data: bytes) -> None:
+    """The matrix of a folder of int8 replaced."""
+    path = folder / "int8.mumon"
+    if not path.exists():
+        path.mkdir()
+        for file, content in examples.small_model_files().items():
+            (path / file).write_bytes(content)
+    (path / "model.safetensors").unlink(missing_ok=True)
+    (path / "model.safetensors").write_bytes(data)
+    check_vectors(load_model(path))
 
 
 def check_vectors(loaded: Any) -> None:
@@ -185,12 +235,22 @@ def _result(folder: Path, data: bytes) -> None:
 
 _TEXT, _BINARY = examples.vectors("word2vec-text"), examples.vectors("word2vec-bin")
 _GLOVE, _MODEL = examples.vectors("glove"), examples.model_files()
+_OTHERS = examples.archives()[:1] + examples.tables()[:1] + examples.fasttexts()[:1]
 
 TARGETS = {
     "word2vec-text": Target(_vectors("word2vec-text"), [_TEXT]),
     "word2vec-bin": Target(_vectors("word2vec-bin"), [_BINARY]),
     "glove": Target(_vectors("glove"), [_GLOVE]),
-    "detect": Target(_detected, [b"\0" + data for data in (_TEXT, _BINARY, _GLOVE)]),
+    "npz": Target(_vectors("npz", "v.npz"), examples.archives()),
+    "npz-array": Target(_array, [bytes([n]) + data for n, data in enumerate(examples.arrays().values())]),
+    "npy": Target(_pair("npy", "v.npy", "v.words.txt"), examples.pairs("npy", "v.npy", "v.words.txt")),
+    "projector": Target(
+        _pair("projector", "v.tsv", "v.metadata.tsv"), examples.pairs("projector", "v.tsv", "v.metadata.tsv")
+    ),
+    "parquet": Target(_vectors("parquet", "v.parquet"), examples.tables()),
+    "fasttext": Target(_fasttext, examples.fasttexts()),
+    "model-int8": Target(_small_model, [examples.small_model_files()["model.safetensors"]]),
+    "detect": Target(_detected, [b"\0" + data for data in (_TEXT, _BINARY, _GLOVE, *_OTHERS)]),
     "packed": Target(_packed, [bytes([n]) + data for n in range(4) for data in (_TEXT, _BINARY, _GLOVE)]),
     "damaged-packed": Target(_vectors(None), [pack(data) for pack in PACKERS for data in (_TEXT, _BINARY)]),
     **{f"model-{name}": Target(_model(name), [content]) for name, content in _MODEL.items()},

@@ -60,6 +60,37 @@ def parquet(texts=("the cat sat",), promise=None):
     return data[:7] + promise + data[8:]
 
 
+def npz(vectors=None, packing=0, **arrays):
+    """An archive as np.savez makes it; `vectors` are the bytes of that array's file."""
+    import zipfile
+
+    import numpy as np
+
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w", packing) as archive:
+        for name, array in {"words": np.array(["a", "b"]), "vectors": np.ones((2, 3)), **arrays}.items():
+            file = io.BytesIO()
+            np.save(file, array)
+            archive.writestr(f"{name}.npy", vectors if name == "vectors" and vectors else file.getvalue())
+    return sink.getvalue()
+
+
+def npy(shape, kind="<f4", data=b"\0" * 24):
+    text = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    return b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text + data
+
+
+ENTRY = struct.pack("<qb", 1, 0)
+
+
+def fasttext(*settings, nwords=1, rows=1, columns=2, words=b"a\0" + ENTRY):
+    """A model of one word; `settings` are dim, bucket, minn and maxn."""
+    dim, bucket, minn, maxn = settings or (2, 0, 0, 0)
+    head = struct.pack("<ii12id", 793712314, 12, dim, 5, 5, 1, 5, 1, 1, 2, bucket, minn, maxn, 100, 1e-4)
+    head += struct.pack("<3i2q", nwords, nwords, 0, 9, -1)
+    return head + words + struct.pack("<?2q", False, rows, columns) + b"\0" * 8
+
+
 def config(**training):
     """A whole config.json of the fuzzer's model, but for some settings."""
     import examples
@@ -76,6 +107,7 @@ def vocab(**changes):
 # These are read: strange, but what they say is meant, or may be.
 READ = {
     "a number of 3 MB", "workers 1000000000", "unk ../../etc/passwd", "other files",
+    "a word of 60,000 letters",
     "200,000 dots", "200,000 blanks", "200,000 quotes", "100,000 dots and hyphens", "lists in lists, made again",
 }  # fmt: skip
 PICKLES = {protocol: pickle.dumps({"vectors": Executed()}, protocol) for protocol in (0, 2, 4)}
@@ -105,6 +137,29 @@ HOSTILE = [
     ("glove", "a plain line without end", lambda: b"x" * (6 * MB)),
     ("word2vec-text", "a number of 3 MB", lambda: b"1 1\na 0." + b"1" * (3 * MB)),
     ("word2vec-bin", "2^59 rows", lambda: b"999999999999999999 999999999999999999\na \0\0\0\0"),
+    ("npz", "objects", lambda: npz(words=[Executed(), Executed()])),
+    ("npz", "2^60 rows", lambda: npz(npy("(1152921504606846976, 4)"))),
+    ("npz", "rows of 2^60 numbers", lambda: npz(npy("(2, 1152921504606846976)"))),
+    ("npz", "a word of 2^31 letters", lambda: npz(npy("(2,)", "<U2147483647"))),
+    ("npz", "zeros, packed", lambda: npz(packing=8, counts=[0] * (3 * MB))),
+    ("npz", "a program for a header", lambda: npz(
+        b"\x93NUMPY\1\0\x40\0" + b"__import__('os').system('touch executed')".ljust(64))),
+    ("npz", "a pickle", lambda: PICKLES[4]),
+    ("npy", "2^60 rows", lambda: npy("(1152921504606846976, 4)") + b"\n====\na\n"),
+    ("npy", "words without end", lambda: npy("(2, 3)") + b"\n====\n" + b"x" * (6 * MB)),
+    ("projector", "numbers without end", lambda: b"1\t" * (3 * MB) + b"\n====\na\n"),
+    ("projector", "a count of 5,000 digits", lambda: b"1\t2\n\n====\nword\tcount\na\t" + b"9" * 5000 + b"\n"),
+    ("parquet", "a page of 2 GB", lambda: parquet(promise=b"\xfe\xff\xff\xff\x0f")),
+    ("fasttext", "2^31 words", lambda: fasttext(nwords=(1 << 31) - 1)),
+    ("fasttext", "2^40 rows", lambda: fasttext(2, (1 << 31) - 1, 0, 0, rows=1 << 31)),
+    ("fasttext", "rows of 2^31 numbers", lambda: fasttext((1 << 31) - 1, 0, 0, 0, columns=(1 << 31) - 1)),
+    ("fasttext", "n-grams of 2^31 letters", lambda: fasttext(2, 1, 1, (1 << 31) - 1, rows=2)),
+    ("fasttext", "a word without end", lambda: fasttext(words=b"x" * (6 * MB))),
+    ("fasttext", "a word of 60,000 letters", lambda: fasttext(
+        2, 1, 1, 64, rows=2, words=b"\x80x" * 30_000 + b"\0" + ENTRY) + b"\0" * 8),
+    ("model-int8", "scales beyond all", lambda: safetensors(
+        {"embeddings": tensor(0, 15, (5, 3), "I8"), "weights": tensor(15, 35, (5,))},
+        b"\1" * 15 + b"\xff\xff\x7f\x7f" * 5)),
     ("corpus-packed", "a word without end", lambda: zstd_bomb(b"x", 8 << 30)),
     ("corpus-packed", "text without end", lambda: zstd_bomb(b"\n", 8 << 30)),
     ("corpus-json", "a record without end", lambda: bz2.compress(b'{"text": "' + b"x" * (12 * MB))),

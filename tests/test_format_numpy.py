@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import struct
@@ -189,6 +190,19 @@ def test_a_zip_of_something_else_is_named(tmp_path):
     with zipfile.ZipFile(tmp_path / "glove.zip", "w") as archive:
         archive.writestr("glove.6B.50d.txt", "the 1 2\n")
     refused(lambda: read_vectors(tmp_path / "glove.zip"), "archive of glove.6B.50d.txt without.*unpack it")
+
+
+def test_an_npz_that_is_packed_once_more_is_refused(tmp_path):
+    write_vectors(tmp_path / "v.npz", WORDS, VECTORS)
+    (tmp_path / "v.npz.gz").write_bytes(gzip.compress((tmp_path / "v.npz").read_bytes()))
+    refused(lambda: read_vectors(tmp_path / "v.npz.gz"), "packed once more; unpack it")
+
+
+def test_a_packed_matrix_is_read_as_it_is(tmp_path):
+    write_vectors(tmp_path / "v.npy", WORDS, VECTORS)
+    (tmp_path / "w.npy").write_bytes(gzip.compress((tmp_path / "v.npy").read_bytes()))
+    (tmp_path / "w.words.txt").write_bytes((tmp_path / "v.words.txt").read_bytes())
+    assert read_vectors(tmp_path / "w.npy").vectors.tobytes() == VECTORS.tobytes()
 
 
 def test_a_bomb_of_zeros_is_refused(tmp_path):

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mumon import compression
-from mumon.errors import FormatError, MumonError
+from mumon.errors import FormatError, MumonError, one_line
 
 if TYPE_CHECKING:
     from mumon.subwords import Subwords
@@ -192,5 +192,6 @@ def as_format_errors(path: Path) -> Iterator[None]:
     except compression.ExpansionError as error:
         raise FormatError(f"{path} {error}") from None
     except (OSError, *compression.DAMAGE) as error:
-        reason = " ".join(str(error).split())
-        raise FormatError(f"{path} cannot be read ({reason}); the file may be damaged, so fetch it again") from error
+        raise FormatError(
+            f"{path} cannot be read ({one_line(error)}); the file may be damaged, so fetch it again"
+        ) from error

@@ -34,6 +34,12 @@ def convert(
     """Write what is at `source` to `target`, as formats and options say.
 
     A model folder becomes a model folder with all that training needs, unless it is cut by `limit` or `dtype`.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "v.txt").write_text("2 3\\na 1 2 3\\nb 4 5 6\\n")
+    >>> convert(folder / "v.txt", folder / "v.npz", dtype="float16")
+    Conversion(format='npz', dim=3, dtype='float16', rows=2)
     """
     chosen = writable(target, to_format, dtype)
     check_target(target, to_format)

@@ -105,8 +105,8 @@ class _Header:
         quantised, rows, columns = SHAPE.unpack(self._take(SHAPE.size)) if pruned < 0 else (True, 0, 0)
         if quantised:
             raise FormatError(
-                f"{self._path} is quantised (as .ftz files are), and its {nwords} vectors are not in it; use the .bin "
-                "that it was made from"
+                f"{self._path} is quantised (as .ftz files are), and mumon does not decode its {nwords} words; use the "
+                ".bin that it was made from"
             )
         if rows != nwords + bucket or columns != dim:
             raise FormatError(

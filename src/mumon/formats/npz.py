@@ -18,7 +18,7 @@ from mumon.atomic import atomic_file
 from mumon.compression import DAMAGE, check_expansion
 from mumon.errors import FormatError, one_line, some_names
 from mumon.formats.arrays import BLOCK_BYTES, array_blocks, check_matrix, header, read_layout, stored_type
-from mumon.formats.base import Block, Source, check_finite
+from mumon.formats.base import Block, Source, check_finite, is_compressed
 from mumon.formats.precision import narrowed, widened
 
 ARRAYS = ("words", "vectors", "counts", "scales")
@@ -59,6 +59,8 @@ class _Array:
 @contextmanager
 def opened(path: Path, limit: int | None = None) -> Iterator[Source]:
     """Read the arrays side by side, some rows of each at a time."""
+    if is_compressed(path):
+        raise FormatError(f"{path} is an archive that was packed once more; unpack it and read the 1 file inside")
     with ExitStack() as stack:
         try:
             arrays = _opened_arrays(path, stack)
