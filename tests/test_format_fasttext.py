@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import refused
 
+from mumon import WordVectors
 from mumon.errors import MissingWordError, OptionError
 from mumon.fasttext_vectors import FastTextVectors
 from mumon.formats import check_target, detect, read_vectors, write_vectors
@@ -89,7 +90,7 @@ def gensims(tmp_path_factory):
 def test_words_and_unseen_words_have_gensims_vectors(gensims):
     path, theirs = gensims
     assert detect(path).name == "fasttext-bin"
-    ours = FastTextVectors.load(path)
+    ours = WordVectors.load(path)
     assert ours.index_to_key == theirs.index_to_key
     assert [ours.get_vecattr(word, "count") for word in ours] == [theirs.get_vecattr(w, "count") for w in ours]
     for word in [*WORDS, *UNSEEN]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import copy
 import inspect
+import json
 import math
 import pickle
 
 import numpy as np
 import pytest
 
-from mumon import Word2Vec
-from mumon.errors import CorpusError, OptionError
+from mumon import Word2Vec, WordVectors
+from mumon.errors import CorpusError, FormatError, OptionError
 from mumon.models.callbacks import CallbackAny2Vec
 
 gensim = pytest.importorskip("gensim")
@@ -446,3 +447,40 @@ def test_a_trim_rule_is_asked_with_the_integers():
     asked = []
     small(NODES, trim_rule=lambda key, count, least: asked.append(key) or 0)
     assert set(asked) == {10, 7, 3, 12}
+
+
+def test_vectors_with_integer_keys_come_back_from_a_folder(tmp_path):
+    model = small(NODES)
+    model.save(tmp_path / "model.mumon")
+    model.wv.save(tmp_path / "vectors.kv")
+    for folder in ("model.mumon", "vectors.kv"):
+        loaded = WordVectors.load(tmp_path / folder)
+        assert loaded.index_to_key == model.wv.index_to_key and (loaded[7] == model.wv[7]).all()
+    begun = Word2Vec.from_vectors(tmp_path / "vectors.kv", min_count=1, workers=1)
+    begun.train(NODES, epochs=1)
+    assert begun.wv.index_to_key == model.wv.index_to_key
+
+
+@pytest.mark.parametrize("lie", [[[[]]], True, "yes"])
+def test_a_folder_whose_words_are_no_integers_is_not_believed(tmp_path, lie):
+    small().save(tmp_path / "lies.mumon")
+    config = json.loads((tmp_path / "lies.mumon/config.json").read_text())
+    config["training"]["integer_keys"] = lie
+    (tmp_path / "lies.mumon/config.json").write_text(json.dumps(config))
+    if lie is True:
+        with pytest.raises(FormatError, match="says that its words are integers, and word 1 is 'a'"):
+            Word2Vec.load(tmp_path / "lies.mumon")
+        with pytest.raises(FormatError, match="says that its words are integers"):
+            WordVectors.load(tmp_path / "lies.mumon")
+    else:
+        assert "cat" in Word2Vec.load(tmp_path / "lies.mumon").wv
+
+
+@pytest.mark.parametrize("load", [Word2Vec.load, WordVectors.load])
+def test_gensims_pickles_are_told_how_to_come_over(tmp_path, load):
+    theirs = gensim.models.Word2Vec(SENTENCES, min_count=1, vector_size=8)
+    theirs.save(str(tmp_path / "g.model"))
+    theirs.wv.save(str(tmp_path / "g.kv"))
+    for name in ("g.model", "g.kv"):
+        with pytest.raises(FormatError, match=r"is a pickle, perhaps gensim's.*save_word2vec_format"):
+            load(tmp_path / name)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from mumon.checkpoints import Checkpoints
 from mumon.corpus import TextOptions
 from mumon.errors import FormatError, OptionError, one_line
-from mumon.model_runs import MODEL_OPTIONS, ModelRuns, has_integers
+from mumon.model_runs import MODEL_OPTIONS, ModelRuns
 from mumon.position import Epoch
 from mumon.progress import Progress
 from mumon.settings import Schedule, Settings, whole_number
@@ -52,7 +52,7 @@ class ModelDisk(ModelRuns):
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, progress: bool | Progress | None = None) -> Self:
         """A model written by `save`, ready for questions and for more training, on no more cores than there are."""
-        from mumon.formats.directory import load_model
+        from mumon.formats.directory import has_integer_keys, load_model
 
         loaded = load_model(path)
         saved = loaded.config
@@ -71,7 +71,8 @@ class ModelDisk(ModelRuns):
                 f"{os.fspath(path)} does not say how it was trained ({one_line(error)}); load it with WordVectors.load"
             ) from None
         unk = model.unk if model.unk in loaded.words else None
-        model._adopt(loaded.words, loaded.counts, unk, loaded.vectors, loaded.output, has_integers(loaded))
+        integers = has_integer_keys(saved, loaded.words, path)
+        model._adopt(loaded.words, loaded.counts, unk, loaded.vectors, loaded.output, integers)
         return cast("Self", model)
 
     @classmethod

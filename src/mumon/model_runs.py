@@ -9,7 +9,7 @@ from typing import Any, Literal
 from mumon.checkpoints import CheckpointKeeper, Checkpoints
 from mumon.corpus import EncodedCorpus, TextOptions
 from mumon.formats.checkpoint import State
-from mumon.formats.directory import LoadedModel
+from mumon.formats.directory import LoadedModel, has_integer_keys
 from mumon.model_rows import ModelRows
 from mumon.position import Epoch, Position
 from mumon.progress import Progress
@@ -157,7 +157,14 @@ class ModelRuns(ModelRows):
         self.history, schedule, position = standing(loaded, state)
         self.corpus_count, self.corpus_total_words = corpus.sentences, corpus.tokens
         unk = self.unk if self.unk in loaded.words else None
-        self._adopt(loaded.words, loaded.counts, unk, loaded.vectors, loaded.output, has_integers(loaded))
+        self._adopt(
+            loaded.words,
+            loaded.counts,
+            unk,
+            loaded.vectors,
+            loaded.output,
+            has_integer_keys(loaded.config, loaded.words, "the checkpoint"),
+        )
         share = 100 * position.tokens / (corpus.tokens * int(state.plan["epochs"]))
         progress.note(f"going on at {share:.1f} % of the run, in epoch {len(position.history) + 1}")
         return schedule, position
@@ -175,8 +182,3 @@ class ModelRuns(ModelRows):
             "integer_keys": self.vocabulary is not None and self.vocabulary.integers,
             "row_exponent": self.settings.row_exponent,  # for people: what rate_exponent null came to
         }
-
-
-def has_integers(loaded: LoadedModel) -> bool:
-    """Whether a saved model has integers for words."""
-    return bool(loaded.config.get("integer_keys", False))

@@ -137,7 +137,7 @@ class WordVectors(Comparing, Changing):
             format = "mumon"
         rows = self.next_index
         counts = None if self.counts is None else self.counts[:rows]
-        write_vectors(path, self._words(), self.vectors[:rows], counts, format, dtype)
+        write_vectors(path, self._words(), self.vectors[:rows], counts, format, dtype, self.integer_keys)
 
     @classmethod
     def load(
@@ -148,13 +148,18 @@ class WordVectors(Comparing, Changing):
         *,
         mmap: str | None = None,
     ) -> WordVectors:
-        """Read from disk; without `format` the file itself tells what it is. gensim's `mmap` changes nothing."""
+        """Read from disk; without `format` the file itself tells what it is. gensim's `mmap` changes nothing.
+
+        fastText's .bin becomes `FastTextVectors`, which has vectors for words that it has never seen, too.
+        """
         from mumon.formats import read_vectors
 
         loaded = read_vectors(fname, format, limit)
-        words: Keys = loaded.words
-        if getattr(loaded, "integer_keys", False):
-            words = list(map(int, loaded.words))
+        if loaded.subwords is not None:
+            from mumon.fasttext_vectors import FastTextVectors
+
+            return FastTextVectors.of(loaded)
+        words: Keys = list(map(int, loaded.words)) if loaded.integer_keys else loaded.words
         return cls(words, loaded.vectors, loaded.counts)
 
     def save_word2vec_format(

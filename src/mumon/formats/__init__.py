@@ -127,14 +127,21 @@ def write_vectors(
     counts: Counts | None = None,
     format: str | None = None,
     dtype: str = "float32",
+    integer_keys: bool = False,
 ) -> None:
-    """Write vectors atomically; without `format` the extension of `path` decides."""
+    """Write vectors atomically; without `format` the extension of `path` decides.
+
+    A mumon folder remembers `integer_keys`: that the words are the decimals of integers, which users know them as.
+    """
     target = Path(path)
     vectors = np.asarray(vectors, np.float32)
     chosen = writable(target, format, dtype)
     check_writable(words, vectors)
     known = checked_counts(counts, len(words), "counts")
-    write_source(target, source_of(target, LoadedVectors(list(words), vectors, known)), chosen, dtype)
+    source = source_of(
+        target, LoadedVectors(list(words), vectors, known), {"integer_keys": True} if integer_keys else None
+    )
+    write_source(target, source, chosen, dtype)
 
 
 def write_source(target: Path, source: Source, format: Format, dtype: str = "float32") -> None:

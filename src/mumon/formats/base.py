@@ -33,13 +33,15 @@ BLOCK_NUMBERS = 1 << 20  # of a matrix in memory, in one block
 class LoadedVectors:
     """What every reader returns: V words, their (V, D) float32 rows, and counts where the format keeps them.
 
-    `subwords` are the rows of a fastText model from which words that it has no row for get vectors.
+    `subwords` are the rows of a fastText model from which words that it has no row for get vectors. `integer_keys` says
+    that the words are the decimals of integers and that users know them as such.
     """
 
     words: list[str]
     vectors: Floats
     counts: Counts | None = None
     subwords: Subwords | None = None
+    integer_keys: bool = False
 
 
 class Block(NamedTuple):
@@ -60,7 +62,7 @@ class Source:
     rows: int | None = None  # how many there will be at most, if the reader can tell
     believed: bool = False  # whether the file is large enough for them, so that memory may be asked for
     counted: bool = False  # whether the blocks have counts
-    text: Mapping[str, Any] = field(default_factory=dict)  # how text becomes words: lowercase, tokenize, unk
+    text: Mapping[str, Any] = field(default_factory=dict)  # of words: lowercase, tokenize, unk, integer_keys
     subwords: Subwords | None = None
     whole: LoadedVectors | None = None  # all of it, where it is mapped from the file and costs no memory
     size: int = 0  # of the file in bytes, and where reading stands in it

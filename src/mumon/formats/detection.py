@@ -25,6 +25,7 @@ def detected(source: Path) -> str:
         first = stream.file.readline(MAX_HEADER_BYTES)
         if not first:
             raise FormatError(f"{source} is empty (0 bytes of vectors); write or download it again")
+        refuse_pickle(first, source)
         for magic, name in MAGIC.items():
             if first.startswith(magic) and (name != "parquet" or _ends_in(source, magic)):
                 return name
@@ -39,6 +40,15 @@ def detected(source: Path) -> str:
     if suffix == ".bin" and _may_be_binary(sample, dim):  # four bytes of a float may well be "0.25"
         return "word2vec-bin"
     return "word2vec-text" if _looks_like_text(sample, dim, suffix) else "word2vec-bin"
+
+
+def refuse_pickle(first: bytes, source: Path) -> None:
+    """Say what to do with a file that gensim saved; no UTF-8 begins like a pickle."""
+    if first[:1] == b"\x80":
+        raise FormatError(
+            f"{source} is a pickle, perhaps gensim's, which would run what is in it (its first byte is 0x80); let "
+            "gensim write it by wv.save_word2vec_format and load that"
+        )
 
 
 def _ends_in(path: Path, magic: bytes) -> bool:

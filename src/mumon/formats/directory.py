@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -41,6 +42,7 @@ from mumon.formats.base import (
     first_non_finite_row,
     source_of,
 )
+from mumon.formats.detection import refuse_pickle
 from mumon.formats.tensors import TENSORS_NAME, TensorWriter, read_tensors
 from mumon.formats.tensors import write_tensors as write_tensors  # checkpoints take it from here
 from mumon.strict_json import parse
@@ -69,8 +71,10 @@ def opened(path: Path, limit: int | None = None) -> Iterator[Source]:
     """The vectors alone, for the registry of formats."""
     model = load_model(path, output=False)
     counts = None if model.counts is None else model.counts[:limit]
-    loaded = LoadedVectors(model.words[:limit], model.vectors[:limit], counts)
-    yield source_of(path, loaded, _text_settings(model.config or model.text))
+    text = _text_settings(model.config or model.text)
+    integers = has_integer_keys(text, model.words, path)
+    loaded = LoadedVectors(model.words[:limit], model.vectors[:limit], counts, integer_keys=integers)
+    yield source_of(path, loaded, text)
 
 
 def write(path: Path, source: Source, dtype: str) -> None:
@@ -94,8 +98,21 @@ def write(path: Path, source: Source, dtype: str) -> None:
 
 def _text_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """What of a model's settings tells how its words are found in text."""
-    kept: dict[str, Any] = {name: True for name in ("lowercase", "tokenize") if settings.get(name) is True}
+    flags = ("lowercase", "tokenize", "integer_keys")
+    kept: dict[str, Any] = {name: True for name in flags if settings.get(name) is True}
     return {**kept, "unk": settings["unk"]} if isinstance(settings.get("unk"), str) else kept
+
+
+def has_integer_keys(settings: Mapping[str, Any], words: Sequence[str], path: str | os.PathLike[str]) -> bool:
+    """Whether the words are the decimals of integers and their users' keys are these; refused if they cannot be."""
+    if settings.get("integer_keys") is not True:
+        return False
+    for row, word in enumerate(words):
+        if not re.fullmatch(r"0|-?[1-9][0-9]{0,4000}", word):
+            raise FormatError(
+                f"{os.fspath(path)} says that its words are integers, and word {row + 1} is {word[:60]!r}; save anew"
+            )
+    return True
 
 
 def save_model(
@@ -215,6 +232,8 @@ def is_trainable(path: str | os.PathLike[str]) -> bool:
 
 def _read_config(directory: Path) -> dict[str, Any]:
     if directory.is_file():
+        with directory.open("rb") as file:
+            refuse_pickle(file.read(2), directory)
         raise FormatError(f"{directory} is a file, not a model directory; read it with WordVectors or from_vectors")
     if not directory.is_dir():
         raise FormatError(f"there is no model directory at {directory}; check the name")
