@@ -2,7 +2,8 @@
 
 A text comes as the numbers `ids` of its words, whose bytes are `words` between `bounds`, with the ends of its
 sentences. Pairs are looked up in a table of strings (see strings.py) by a hash that follows from those of their words;
-only strings that are new to the table are ever written.
+only strings that are new to the table are ever written. A place of the table also says which two neighbouring words it
+was last found for, and how often: one look at one cache line then counts a pair.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ import numpy as np
 
 from mumon.kernels.bytewise import ONE, ZERO, prefetch_line
 from mumon.kernels.jit import inlined, kernel
-from mumon.kernels.strings import BASE, HASH, SLACK, TYPE, hash_bytes, home, same_bytes
+from mumon.kernels.strings import BASE, COUNT, HASH, PAIR, SLACK, TYPE, hash_bytes, home, same_bytes
 
+S32 = np.uint64(32)
 BATCH = 64  # pairs whose places are asked for before the first of them is looked at
 
 
@@ -48,14 +50,25 @@ def is_joined(
 
 
 @inlined
+def pair_key(ids: Any, first: Any, last: Any) -> Any:
+    """A number for two neighbouring words, 0 where others stand between them."""
+    if last != first + 1:
+        return ZERO
+    return ((np.uint64(ids[first]) + ONE) << S32) | (np.uint64(ids[last]) + ONE)
+
+
+@inlined
 def joined_place(
-    code: Any, ids: Any, first: Any, last: Any, words: Any, bounds: Any, glue: Any, slots: Any, starts: Any, arena: Any
-) -> Any:
+    code: Any, pair: Any, ids: Any, first: Any, last: Any, words: Any, bounds: Any, glue: Any,
+    slots: Any, starts: Any, arena: Any,
+) -> Any:  # fmt: skip
     """Where in `slots` the words first … last are as one string, or the free place where they belong."""
     mask = np.uint64(slots.shape[0] - 1)
     place = home(code, mask)
     while slots[place, TYPE] != ZERO:
         if slots[place, HASH] == code:
+            if pair != ZERO and slots[place, PAIR] == pair:
+                return place
             kind = np.int64(slots[place, TYPE]) - 1
             if is_joined(ids, first, last, words, bounds, glue, arena, starts[kind], starts[kind + 1]):
                 return place
@@ -96,44 +109,49 @@ def count_pairs(
     glue_code, glue_power = hash_bytes(glue, 0, glue.shape[0]), ONE
     for _ in range(glue.shape[0]):
         glue_power *= BASE
-    begins, lasts, pairs = np.empty(BATCH, np.int64), np.empty(BATCH, np.int64), np.empty(BATCH, np.uint64)
+    begins, lasts = np.empty(BATCH, np.int64), np.empty(BATCH, np.int64)
+    hashes, keys, places = np.empty(BATCH, np.uint64), np.empty(BATCH, np.uint64), np.empty(BATCH, np.uint64)
     while sentence < ends.shape[0]:
-        ahead, ahead_start, batch = at, start, 0
-        while ahead < ends[sentence] and batch < BATCH:
+        ahead, ahead_start, batch, end = at, start, 0, ends[sentence]
+        while ahead < end and batch < BATCH:
             if not connector[ids[ahead]]:
-                begins[batch], lasts[batch] = ahead_start, ahead
+                begins[batch], lasts[batch], keys[batch] = ahead_start, ahead, ZERO
                 if ahead_start >= 0:
-                    pairs[batch] = joined_hash(ids, ahead_start, ahead, codes, powers, glue_code, glue_power)
-                    prefetch_line(slots, home(pairs[batch], mask))
+                    hashes[batch] = joined_hash(ids, ahead_start, ahead, codes, powers, glue_code, glue_power)
+                    keys[batch] = pair_key(ids, ahead_start, ahead)
+                    places[batch] = home(hashes[batch], mask)
+                    prefetch_line(slots, places[batch])
                 batch += 1
                 ahead_start = ahead
             ahead += 1
         for b in range(batch):
-            i = lasts[b]
-            for step in range(2):  # the word, then the pair
-                first = i if step == 0 else begins[b]
-                if first < 0:
-                    continue
-                kind = kinds[ids[i]] if step == 0 else -1
-                if kind < 0:
-                    code = codes[ids[i]] if step == 0 else pairs[b]
-                    place = joined_place(code, ids, first, i, words, bounds, glue, slots, starts, arena)
+            i, first = lasts[b], begins[b]
+            if kinds[ids[i]] < 0:
+                place = joined_place(codes[ids[i]], ZERO, ids, i, i, words, bounds, glue, slots, starts, arena)
+                if slots[place, TYPE] == ZERO:
+                    written = write_joined(ids, i, i, words, bounds, glue, arena, starts[types])
+                    if types > room or written < 0:
+                        return i, sentence, first, types, False
+                    types += 1
+                    starts[types], counts[types - 1] = written, 0
+                    slots[place, HASH], slots[place, TYPE] = codes[ids[i]], types
+                kinds[ids[i]] = np.int64(slots[place, TYPE]) - 1
+            if first >= 0:
+                place = places[b]
+                if keys[b] == ZERO or slots[place, PAIR] != keys[b]:
+                    place = joined_place(hashes[b], keys[b], ids, first, i, words, bounds, glue, slots, starts, arena)
                     if slots[place, TYPE] == ZERO:
-                        end = write_joined(ids, first, i, words, bounds, glue, arena, starts[types])
-                        if types > room or end < 0:
-                            if step == 1:  # the word will be counted again
-                                counts[kinds[ids[i]]] -= 1
-                            return i, sentence, begins[b], types, False
+                        written = write_joined(ids, first, i, words, bounds, glue, arena, starts[types])
+                        if types > room or written < 0:
+                            return i, sentence, first, types, False
                         types += 1
-                        starts[types] = end
-                        slots[place, HASH], slots[place, TYPE] = code, types
-                        counts[types - 1] = 0
-                    kind = np.int64(slots[place, TYPE]) - 1
-                    if step == 0:
-                        kinds[ids[i]] = kind
-                counts[kind] += 1
+                        starts[types], counts[types - 1] = written, 0
+                        slots[place, HASH], slots[place, TYPE] = hashes[b], types
+                    slots[place, PAIR] = keys[b]
+                slots[place, COUNT] += ONE
+            counts[kinds[ids[i]]] += 1
         at, start = ahead, ahead_start
-        if at == ends[sentence]:
+        if at == end:
             sentence += 1
             start = -1
             if types > most:
@@ -162,7 +180,7 @@ def find_pairs(
                 continue
             if start >= 0 and head[ids[start]] and tail[ids[i]]:
                 code = joined_hash(ids, start, i, codes, powers, glue_code, glue_power)
-                place = joined_place(code, ids, start, i, words, bounds, glue, slots, starts, arena)
+                place = joined_place(code, ZERO, ids, start, i, words, bounds, glue, slots, starts, arena)
                 first[i], found[i] = start, np.int64(slots[place, TYPE]) - 1
             start = i
         at = ends[sentence]

@@ -1,8 +1,8 @@
 """A table of strings: entering, counting and finding them.
 
-A table has `slots`, places of a hash and a type + 1 (0 where it is free), and for type t the bytes
-arena[starts[t] : starts[t+1]] and counts[t]. Other strings come as the same kind of bytes, between `bounds`. All are
-longer than their text by 8 bytes, so that those can be loaded at once.
+A table has `slots`, places of a hash, a type + 1 (0 where it is free) and two numbers that pairs.py uses, and for type
+t the bytes arena[starts[t] : starts[t+1]] and counts[t]. Other strings come as the same kind of bytes, between
+`bounds`. All are longer than their text by 8 bytes, so that those can be loaded at once.
 
 The hash of a string is a polynomial of its bytes, so that of joined strings follows from theirs. Equal hashes are not
 trusted; the bytes are compared.
@@ -18,7 +18,7 @@ from mumon.kernels.bytewise import ONE, ZERO, load_8
 from mumon.kernels.jit import inlined, kernel
 
 SLACK = 8
-HASH, TYPE = 0, 1  # columns of the slots
+HASH, TYPE, PAIR, COUNT = 0, 1, 2, 3  # columns of the slots
 BASE, MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 EIGHT, S29, S32 = np.uint64(8), np.uint64(29), np.uint64(32)
 
@@ -119,7 +119,19 @@ def move_slots(old: Any, new: Any) -> None:
             place = home(old[i, HASH], mask)
             while new[place, TYPE] != ZERO:
                 place = (place + ONE) & mask
-            new[place, HASH], new[place, TYPE] = old[i, HASH], old[i, TYPE]
+            for column in range(4):
+                new[place, column] = old[i, column]
+
+
+@kernel
+def settle(slots: Any, counts: Any, forget: Any) -> None:
+    """Add what pairs were counted in their places to the counts, and `forget` which words they were."""
+    for i in range(slots.shape[0]):
+        if slots[i, COUNT] != ZERO:
+            counts[np.int64(slots[i, TYPE]) - 1] += np.int64(slots[i, COUNT])
+            slots[i, COUNT] = ZERO
+        if forget:
+            slots[i, PAIR] = ZERO
 
 
 @kernel

@@ -12,10 +12,11 @@ import numpy.typing as npt
 from mumon.corpus import EncodedCorpus
 from mumon.errors import CorpusError
 from mumon.phrases.stream import Ids, Sentences, as_encoded, encoded_parts, ends_of, taken_together
-from mumon.phrases.table import Numbers, Strings, StringTable
+from mumon.phrases.table import FIRST_PLACES, Numbers, Strings, StringTable
 from mumon.progress import Progress
 
 MOST_WORDS = 1 << 22  # that are remembered of an iterable
+MOST_PLACES = 22  # as a power of 2, that a table has from the start
 
 
 class Counter:
@@ -25,13 +26,18 @@ class Counter:
     and the bound rises by one: gensim's way of keeping to a memory.
     """
 
-    def __init__(self, connectors: frozenset[str], glue: npt.NDArray[np.uint8], most: int) -> None:
-        self.table, self.words, self.least = StringTable(), 0, 1
+    def __init__(self, connectors: frozenset[str], glue: npt.NDArray[np.uint8], most: int, tokens: int = 0) -> None:
+        places = 1 << min((tokens // 2).bit_length(), MOST_PLACES)  # a guess that spares moving
+        self.table, self.words, self.least = StringTable(max(places, FIRST_PLACES)), 0, 1
         self._connectors, self._glue, self._most = connectors, glue, most
-        self.forget_words()
+        self._know_nothing()
 
     def forget_words(self) -> None:
         """Begin to number words anew."""
+        self.table.settle(forget=True)
+        self._know_nothing()
+
+    def _know_nothing(self) -> None:
         self._strings = Strings.of([])
         self._codes, self._powers = self._strings.hashes()
         self._connector: npt.NDArray[np.bool_] = np.zeros(0, bool)
@@ -59,6 +65,7 @@ class Counter:
                 table.slots, table.starts, table.arena, table.counts_, table.types, self._most,
             )  # fmt: skip
             if too_many:
+                table.settle()
                 self.table, self.least = table.without_rare(self.least), self.least + 1
                 self._kinds[:] = -1
             elif sentence < len(ends):
@@ -70,13 +77,14 @@ def count_text(
     sentences: Any, connectors: frozenset[str], glue: npt.NDArray[np.uint8], most: int, progress: Progress
 ) -> Counter:
     """Count the words and pairs of a path, an encoded corpus or an iterable of token lists."""
-    counter = Counter(connectors, glue, most)
     corpus = as_encoded(sentences, progress)
+    counter = Counter(connectors, glue, most, 0 if corpus is None else corpus.tokens)
     progress.start("counting", 0 if corpus is None else corpus.tokens, "tokens")
     parts = _numbered(taken_together(sentences), counter) if corpus is None else _encoded(corpus, counter)
     for ids, ends in parts:
         counter.count(ids, ends)
         progress.update(counter.words, tokens=counter.words)
+    counter.table.settle(forget=True)
     progress.finish(f"counted {len(counter.table):,} words and pairs in {counter.words:,} tokens", tokens=counter.words)
     return counter
 

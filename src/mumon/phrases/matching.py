@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterator, Mapping, Sized
 from dataclasses import dataclass
-from itertools import chain, pairwise, repeat
+from functools import partial
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from mumon.phrases.stream import Ids, Sentences, as_encoded, encoded_parts, ends_of, taken_together
+from mumon.phrases.stream import Ids, as_encoded, encoded_parts, ends_of, taken_together
 from mumon.phrases.table import Numbers, Strings, StringTable
 
 if TYPE_CHECKING:
@@ -71,53 +72,56 @@ class Matcher:
 
     def found_in(self, source: Any) -> Iterator[Found]:
         """The phrases of a corpus, a good many sentences at a time."""
-        corpus = as_encoded(source)
-        if corpus is None:
-            for sentences in taken_together(source):
-                yield self.find(*self.number(sentences))
-            return
-        ranks = self._of_texts(Strings.of_arrow(corpus.words).decoded())
-        for ids, ends in encoded_parts(corpus):
-            yield self.find(ranks[ids], ends)
-
-    def number(self, sentences: Sentences) -> tuple[Ids, Numbers]:
-        """Token lists as numbers."""
-        ends = ends_of(sentences)
-        return self._of_texts(chain.from_iterable(sentences), int(ends[-1])), ends
-
-    def _of_texts(self, texts: Iterable[str], count: int = -1) -> Ids:
-        return np.fromiter(map(self.numbers.get, texts, repeat(0)), np.int32, count)
+        for _, ids, ends in self._parts(source):
+            yield self.find(ids, ends)
 
     def joined(self, source: Any) -> Iterator[list[str]]:
         """The sentences of a corpus with their phrases joined."""
+        for tokens, ids, ends in self._parts(source):
+            yield from self._joined(tokens(), ends, self.find(ids, ends))
+
+    def _parts(self, source: Any) -> Iterator[tuple[Callable[[], list[str]], Ids, Numbers]]:
+        """The tokens of some sentences after the others, to be asked for, their numbers and where sentences end."""
         corpus = as_encoded(source)
         if corpus is None:
             for sentences in taken_together(source):
-                yield from self._joined(sentences, self.find(*self.number(sentences)))
+                tokens = list(chain.from_iterable(sentences))
+                yield partial(_same, tokens), self._of_texts(tokens), ends_of(sentences)
             return
         texts = Strings.of_arrow(corpus.words).decoded()
         ranks = self._of_texts(texts)
         for ids, ends in encoded_parts(corpus):
-            tokens = list(map(texts.__getitem__, ids.tolist()))
-            sentences = [tokens[begin:end] for begin, end in pairwise([0, *ends.tolist()])]
-            yield from self._joined(sentences, self.find(ranks[ids], ends))
+            yield partial(_taken, texts, ids), ranks[ids], ends
 
-    def _joined(self, sentences: Sentences, found: Found) -> Iterator[list[str]]:
+    def _of_texts(self, texts: list[str]) -> Ids:
+        return np.fromiter(map(self.numbers.get, texts, repeat(0)), np.int32, len(texts))
+
+    def _joined(self, tokens: list[str], ends: Numbers, found: Found) -> Iterator[list[str]]:
         names = self.names
         phrases = zip(found.first.tolist(), found.last.tolist(), found.kinds.tolist(), strict=True)
         first, last, kind = next(phrases, NO_MORE)
-        begin = 0
-        for sentence in sentences:
-            at, end = 0, begin + len(sentence)
-            joined: list[str] = []
-            while first < end:
-                joined += sentence[at : first - begin]
-                joined.append(names[kind])
-                at = last + 1 - begin
-                first, last, kind = next(phrases, NO_MORE)
-            joined += sentence[at:] if at else sentence
-            yield joined
-            begin = end
+        at = 0
+        for end in ends.tolist():
+            if first >= end:
+                yield tokens[at:end]
+            else:
+                joined: list[str] = []
+                while first < end:
+                    joined += tokens[at:first]
+                    joined.append(names[kind])
+                    at = last + 1
+                    first, last, kind = next(phrases, NO_MORE)
+                joined += tokens[at:end]
+                yield joined
+            at = end
+
+
+def _same(tokens: list[str]) -> list[str]:
+    return tokens
+
+
+def _taken(texts: list[str], ids: Ids) -> list[str]:
+    return list(map(texts.__getitem__, ids.tolist()))
 
 
 def _heads_and_tails(names: list[str], delimiter: str) -> tuple[set[str], set[str]]:

@@ -36,7 +36,8 @@ def encoded_parts(corpus: EncodedCorpus) -> Iterator[tuple[Ids, Numbers]]:
         begin = int(corpus.offsets[first])
         last = max(first + 1, int(np.searchsorted(corpus.offsets, begin + MOST_TOKENS, side="right")) - 1)
         ends = np.array(corpus.offsets[first + 1 : last + 1]) - begin
-        yield corpus.read(begin, begin + int(ends[-1])), ends
+        # A copy can be written to: Numba would compile the kernels again for arrays that cannot.
+        yield np.array(corpus.read(begin, begin + int(ends[-1]))), ends
         first = last
 
 

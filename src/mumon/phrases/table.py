@@ -15,7 +15,8 @@ Numbers = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 FIRST_PLACES = 1 << 12
 SLACK = 8  # as in kernels/strings.py, which is imported where it is needed: Numba takes its time
-SLOT_BYTES = 16
+SLOT_BYTES = 32
+SMALL = 1 << 20  # places; smaller tables grow by more, for it takes a while to move
 
 
 class Strings:
@@ -122,10 +123,16 @@ class StringTable:
             arena[:used] = self.arena[:used]
             self.arena = arena
             return
-        larger = _new_slots(2 * len(self.slots))
+        larger = _new_slots((4 if len(self.slots) < SMALL else 2) * len(self.slots))
         move_slots(self.slots, larger)
         self.slots = larger
         self.starts, self.counts_ = (_longer(array, len(larger) // 2) for array in (self.starts, self.counts_))
+
+    def settle(self, forget: bool = False) -> None:
+        """Bring in what was counted beside the counts; `forget` when the words that were counted get other numbers."""
+        from mumon.kernels.strings import settle
+
+        settle(self.slots, self.counts_, forget)
 
     def find(self, strings: Strings) -> Numbers:
         """The type of each string, -1 where there is none."""
