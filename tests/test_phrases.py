@@ -211,6 +211,18 @@ def test_a_file_counts_and_joins_as_its_sentences_do(tmp_path):
         assert model.find_phrases(path) == model.find_phrases(sentences)
 
 
+def test_a_corpus_class_of_ones_own_is_iterated_over_whatever_it_has(tmp_path):
+    class Corpus(LineSentence):
+        files = ("not", "what", "it", "seems")
+
+        def __iter__(self):
+            return (sentence[::-1] for sentence in TEXT)
+
+    our, their = twins(Corpus(tmp_path / "none.txt"), min_count=1, threshold=0.5)
+    assert dict(our.vocab) == their.vocab
+    assert list(our[Corpus(tmp_path)]) == list(their[Corpus(tmp_path)])
+
+
 def test_a_sentence_longer_than_the_readers_is_not_cut():
     sentence = ["new", "york", "x"] * 8_000
     our, their = twins([sentence], min_count=1, threshold=0.1)

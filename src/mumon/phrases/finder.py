@@ -69,7 +69,7 @@ class PhraseFinder:
 
         A corpus is an iterable of sentences, or a path. The result can be iterated over as often as the corpus can.
         """
-        if isinstance(sentence, os.PathLike | EncodedCorpus) or hasattr(sentence, "files"):
+        if isinstance(sentence, os.PathLike | EncodedCorpus):
             return JoinedSentences(self, sentence)
         if isinstance(sentence, str):
             raise OptionError("a string was given where a list of words is wanted; split it first (text.split())")

@@ -13,6 +13,7 @@ from mumon.corpus import EncodedCorpus, corpus_from_files
 from mumon.errors import CorpusError
 from mumon.phrases.table import Numbers
 from mumon.progress import Progress
+from mumon.sentences import LineSentence, PathLineSentences, Text8Corpus
 
 MOST_SENTENCES, MOST_TOKENS = 4096, 1 << 18  # that are taken together
 Ids = npt.NDArray[np.int32]
@@ -20,12 +21,14 @@ Sentences = list[Sequence[str]]
 
 
 def as_encoded(source: Any, progress: Progress | None = None) -> EncodedCorpus | None:
-    """The encoding of a path or of what knows its `files`; None of any other iterable."""
+    """The encoding of a path or of a corpus class that knows its `files`; None of any other iterable."""
     from mumon.threads import available_cores
 
     if isinstance(source, EncodedCorpus):
         return source
-    files = [source] if isinstance(source, str | os.PathLike) else getattr(source, "files", None)
+    files = [source] if isinstance(source, str | os.PathLike) else None
+    if type(source) in (LineSentence, PathLineSentences, Text8Corpus):  # of a user's class, `files` may mean anything
+        files = source.files
     return None if files is None else corpus_from_files(files, workers=available_cores(), progress=progress)
 
 
