@@ -16,7 +16,6 @@ import pytest
 from conftest import planted_accuracy
 
 from mumon import Word2Vec, WordVectors
-from mumon.sampling import heaviest_share
 from mumon.vocab import Vocabulary
 
 TRAIN = ["--dim", "24", "--min-count", "1", "--sample", "0", "--threads", "1"]
@@ -113,8 +112,7 @@ def test_going_on_takes_the_options_that_are_given(run, corpus):
     model = Word2Vec.load("s")
     assert (model.settings.objective, model.unk, model.epochs) == ("sg", "<u>", 2)
     assert (model.settings.shared_negatives, model.settings.batch) == (32, 32)  # skip-gram's own
-    share = heaviest_share(model.vocabulary.counts, 0, 0.25)
-    assert model.alpha == model.settings.default_alpha(42_000 * 3, share) < 0.11  # another objective, another rate
+    assert model.alpha == model.settings.default_alpha(42_000 * 3) < 0.11  # another objective, another rate
     assert "<u>" in model.wv and model.history[1].alpha == pytest.approx((model.alpha + 0.0001) / 2)
 
 

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from samples import small
 
-from mumon import Word2Vec, training
+from mumon import Vocabulary, Word2Vec, corpus_from_sentences, random_walks, training
+from mumon.demo import documentation
 from mumon.errors import MumonError, OptionError, TrainingError
-from mumon.sampling import MOST_RATE, heaviest_share, row_rates
+from mumon.rate_rule import alpha_for
+from mumon.sampling import MOST_RATE, row_rates
 
 OBJECTIVES = {"correct": {}, "faulty": {"update": "faulty"}, "sg": {"sg": 1}, "sum": {"cbow_mean": 0}}
 
@@ -24,8 +26,8 @@ def test_the_rule_never_raises_the_rate_with_more_tokens_and_ends_at_the_papers(
 
 def test_without_a_rate_the_rule_chooses_by_all_tokens_of_the_models_life(planted, tmp_path):
     model = small(planted[:500], epochs=2, total_epochs=4)
-    share = heaviest_share(model.vocabulary.counts, 0, 0.25)
-    assert model.alpha == model.settings.default_alpha(4 * 3500, share)
+    corpus, words = corpus_from_sentences(planted[:500]), model.vocabulary
+    assert model.alpha == alpha_for(model.settings, 4 * 3500, corpus, words.counts, words.lookup(corpus))
     assert model.history[0].alpha == pytest.approx(model.alpha * 0.75, rel=0.01)
     model.save(tmp_path / "m")
     assert Word2Vec.load(tmp_path / "m", progress=False).alpha == model.alpha
@@ -100,6 +102,43 @@ def test_the_rule_is_safe_for_texts_of_few_words(objective, words, zipf, options
     sentences = [[f"w{word}" for word in sentence] for sentence in text]
     model = small(sentences, epochs=3, **OBJECTIVES[objective], **options)
     assert model.history[-1].loss < model.history[0].loss * 1.05 and model.wv.norms.max() < 20
+
+
+RANDOM = np.random.default_rng(0)
+GRAPHS = {
+    "ring": [(node, (node + 1) % 30) for node in range(30)],
+    "path": [(node, node + 1) for node in range(999)],
+    "tree": [(int(RANDOM.integers(node)), node) for node in range(1, 1000)],
+    "star": [(0, node) for node in range(1, 300)],
+}
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("window", [5, 10])
+@pytest.mark.parametrize("graph", GRAPHS)
+def test_the_rule_is_safe_for_walks_that_soon_come_back(objective, window, graph):
+    """Their words are rare in the whole text and crowd in every part of it."""
+    walks = random_walks(GRAPHS[graph], 10, 40, workers=1)
+    model = small(walks, epochs=3, window=window, **OBJECTIVES[objective])
+    assert model.history[-1].loss < model.history[0].loss and model.wv.norms.max() < 15
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("negative", [15, 60])
+@pytest.mark.parametrize("items", [10, 50])
+def test_the_rule_is_safe_for_many_noise_words(objective, negative, items):
+    sessions = RANDOM.integers(0, 2000 // items, (500, 1)) * items + RANDOM.integers(0, items, (500, 50))
+    model = small(sessions, epochs=3, negative=negative, **OBJECTIVES[objective])
+    assert model.history[-1].loss < model.history[0].loss and model.wv.norms.max() < 15
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_ordinary_text_keeps_the_rate_that_was_fitted_on_ordinary_text(objective):
+    corpus = corpus_from_sentences(documentation())
+    words = Vocabulary.from_corpus(corpus)
+    settings, tokens = Word2Vec(**OBJECTIVES[objective]).settings, 5 * corpus.tokens
+    chosen = alpha_for(settings, tokens, corpus, words.counts, words.lookup(corpus))
+    assert chosen == settings.default_alpha(tokens, sentence=corpus.usual_length)
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)

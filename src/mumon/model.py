@@ -342,8 +342,8 @@ class Word2Vec(ModelDisk):
             elif merge_vocab is not None:
                 self.build_vocab(corpus, merge_vocab=merge_vocab)
             vocabulary = self._matched(corpus)
-            self._schedule = self._with_rate(schedule, corpus, progress)
             lookup, matrices = vocabulary.lookup(corpus), (self._source, self._target)
+            self._schedule = self._with_rate(schedule, corpus, lookup, progress)
             trainer = Trainer(corpus, lookup, vocabulary.counts, *matrices, self.settings, progress, self._locks())
             keeper = None if kept is None else self._keeper(kept, trainer, plan, position, progress)
             watcher = ModelWatcher(self, watching)

@@ -6,6 +6,9 @@ import math
 from dataclasses import asdict, replace
 from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from mumon.checkpoints import CheckpointKeeper, Checkpoints
 from mumon.corpus import EncodedCorpus, TextOptions
 from mumon.formats.checkpoint import State
@@ -13,8 +16,8 @@ from mumon.formats.directory import LoadedModel, has_integer_keys
 from mumon.model_rows import ModelRows
 from mumon.position import Epoch, Position
 from mumon.progress import Progress
+from mumon.rate_rule import alpha_for
 from mumon.resume import refuse_changed_corpus, standing, start_digest, subject_of
-from mumon.sampling import heaviest_share
 from mumon.settings import Schedule, finite_number, whole_number
 from mumon.training import Trainer, block_bounds
 
@@ -109,16 +112,16 @@ class ModelRuns(ModelRows):
         schedule.check_left(epochs)
         return schedule, epochs
 
-    def _with_rate(self, schedule: Schedule, corpus: EncodedCorpus, progress: Progress) -> Schedule:
+    def _with_rate(
+        self, schedule: Schedule, corpus: EncodedCorpus, lookup: NDArray[np.int32], progress: Progress
+    ) -> Schedule:
         """A schedule whose rate, if nobody gave one, is chosen by all tokens that the model will then have seen."""
         if schedule.alpha is not None:
             return schedule
         seen = self._tokens_before + sum(epoch.tokens for epoch in self.history) + corpus.tokens * schedule.total
-        counts, settings = self._require_vocabulary().counts, self.settings
-        share, length = heaviest_share(counts, settings.sample, settings.row_exponent), corpus.usual_length
-        alpha = settings.default_alpha(seen, share, length)
-        usual = settings.default_alpha(seen, sentence=length)
-        lowered = ", lowered because few words make up the text" if alpha < usual else ""
+        alpha = alpha_for(self.settings, seen, corpus, self._require_vocabulary().counts, lookup)
+        usual = self.settings.default_alpha(seen, sentence=corpus.usual_length)
+        lowered = ", lowered because few words make up the text or parts of it" if alpha < usual else ""
         progress.note(f"learning rate {alpha:.3g}, by the rule for {seen:,} tokens in all epochs{lowered}")
         return replace(schedule, alpha=alpha)
 

@@ -43,6 +43,12 @@ SAFE_STEPS, SUMMED = 1.5, 128
 # skip-gram trained at 0.6, with norms already growing, and diverged at 0.8, for every window from 5 to 40.
 SAFE_PAIRS = {"correct": float("inf"), "faulty": 1.0, "sg": 0.4, "sum": 0.4}
 
+# Many noise words or a word that comes back within a batch multiply a step: rate × crowding (`sampling.crowding`), × C
+# where nothing divides by it, × negative / 5 must stay below this. Walks on rings, paths and trees and sessions among
+# few items, with 5 … 60 noise words, had growing norms from about 2 (skip-gram) and 2.6 on; ordinary text is below.
+SAFE_CROWD = {"correct": 1.5, "faulty": 1.5, "sg": 1.0, "sum": 1.0}
+USUAL_NEGATIVE = 5
+
 # Fitted to sweeps over 1.3 M … 65 M words × 5 epochs (docs/rates.md). The lower bounds are the rates of the paper and
 # of word2vec, chosen on corpora of 10⁹ words and more.
 RATES = {
@@ -126,12 +132,15 @@ class Settings:
             return self.rate_exponent
         return 0.0 if self.exact else 0.25
 
-    def default_alpha(self, tokens: int, heaviest_share: float = 0.0, sentence: float = math.inf) -> float:
+    def default_alpha(
+        self, tokens: int, heaviest_share: float = 0.0, sentence: float = math.inf, crowding: float = 1.0
+    ) -> float:
         """The rate to start from when the user names none, for so many tokens to be trained, epochs included.
 
         The fast kernels add up the steps of a word before anyone sees them. Where few words make up most of the text
-        (`sampling.heaviest_share`), and for wide windows where nothing is divided by C, that calls for smaller steps.
-        Windows end with their sentence, so that one wider than the usual `sentence` is no wider than that.
+        (`sampling.heaviest_share`) or of a part of it (`sampling.crowding`), for many noise words, and for wide windows
+        where nothing is divided by C, that calls for smaller steps. Windows end with their sentence, so that one wider
+        than the usual `sentence` is no wider than that.
 
         >>> [round(Settings().default_alpha(tokens), 3) for tokens in (10**6, 10**8, 10**9, 10**10)]
         [0.3, 0.13, 0.075, 0.075]
@@ -144,13 +153,15 @@ class Settings:
             return rate
         # C, on average
         contexts = min(self.window + 1 if self.shrink_windows else 2 * self.window, max(sentence - 1, 1))
-        rate = min(rate, SAFE_PAIRS[kind] / contexts)
+        divided = self.objective == "cbow" and self.division[1]
+        summed = 1 if divided else contexts  # gradients that one window or centre adds to a row
+        noise = max(self.negative / USUAL_NEGATIVE, 1.0)
+        rate = min(rate, SAFE_PAIRS[kind] / contexts, SAFE_CROWD[kind] / (crowding * summed * noise))
         if not heaviest_share:
             return rate
-        divided = self.objective == "cbow" and self.division[1]
         # A CBOW row is read when the first window reaches it and written when the last has left it.
         delay = self.batch + (min(2 * self.window, sentence) if self.objective == "cbow" else 0)
-        steps = max(SUMMED, delay) * heaviest_share * (1 if divided else contexts)
+        steps = max(SUMMED, delay) * heaviest_share * summed
         return min(rate, SAFE_STEPS / steps)
 
 

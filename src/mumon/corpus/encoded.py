@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -73,6 +73,11 @@ class EncodedCorpus:
         if len(data) < size * (end - begin):
             raise CorpusError(f"the encoded corpus ends before token {end:,} of {self.tokens:,}; encode the text again")
         return np.frombuffer(data, np.int32)
+
+    def pieces(self, size: int, most: int = 512) -> Iterator[npt.NDArray[np.int32]]:
+        """At most so many pieces of `size` consecutive tokens, evenly spread over the text."""
+        starts = np.linspace(0, max(self.tokens - size, 0), most).astype(np.int64)
+        return (self.read(begin, min(begin + size, self.tokens)) for begin in np.unique(starts).tolist())
 
     def notes(self) -> list[str]:
         """What a person should know of how it was read."""

@@ -30,7 +30,7 @@ from mumon.paper.runs import (
 )
 from mumon.paper.scales import Scale
 from mumon.progress import Progress
-from mumon.sampling import heaviest_share
+from mumon.rate_rule import alpha_for
 from mumon.sweep.plan import task_digest
 from mumon.vocab import Vocabulary
 
@@ -136,9 +136,8 @@ class Lab:
         options = self.options(**changed)
         settings = Word2Vec(window=options["window"], negative=options["negative"], **SYSTEMS[system]).settings
         sizes = {"min_count": options["min_count"], "max_final_vocab": options["max_final_vocab"]}
-        counts = Vocabulary.from_corpus(part.corpus, **sizes).counts
-        share = heaviest_share(counts, settings.sample, settings.row_exponent)
-        return settings.default_alpha(part.tokens * options["epochs"], share, part.corpus.usual_length)
+        words, tokens = Vocabulary.from_corpus(part.corpus, **sizes), part.tokens * options["epochs"]
+        return alpha_for(settings, tokens, part.corpus, words.counts, words.lookup(part.corpus))
 
     def train(self, system: str, part: Part, seed: int = 1, **changed: Any) -> Trained:
         """Train a system (or remember that it was), and ask it all questions."""
