@@ -113,13 +113,51 @@ def test_questions_about_unseen_words_have_gensims_answers(gensims):
     )
 
 
-def test_a_word_without_a_row_is_still_not_in_the_vocabulary(gensims):
-    ours = FastTextVectors.load(gensims[0])
-    assert "kings" not in ours and "king" in ours
+def test_what_is_asked_of_many_words_includes_unseen_ones_as_in_gensim(gensims):
+    path, theirs = gensims
+    ours = FastTextVectors.load(path)
+    words = ["kings", "king", "queen", "großen"]
+    found, expected = ours.rank_by_centrality(words), theirs.rank_by_centrality(words)
+    assert [word for _, word in found] == [word for _, word in expected]
+    np.testing.assert_allclose([s for s, _ in found], [s for s, _ in expected], atol=1e-5)
+    assert ours.doesnt_match(words) == theirs.doesnt_match(words)
+    for norm in (True, False):
+        documents = ["kings", "日本", "kings"], ["king", "queen", "großen"]
+        assert ours.wmdistance(*documents, norm) == pytest.approx(theirs.wmdistance(*documents, norm), abs=1e-5)
+    np.testing.assert_allclose(ours.get_mean_vector(words), theirs.get_mean_vector(words), atol=1e-6)
+    assert ours.n_similarity(words[:1], words[3:]) == pytest.approx(theirs.n_similarity(words[:1], words[3:]), abs=1e-5)
+
+
+@pytest.mark.parametrize("inference", [True, False])
+def test_vectors_of_chosen_words_include_unseen_ones_as_in_gensim(gensims, inference):
+    path, theirs = gensims
+    ours = FastTextVectors.load(path)
+    words = ["kings", "king", "großen", "king"]
+    mine, others = (wv.vectors_for_all(words, inference, copy_vecattrs=True) for wv in (ours, theirs))
+    assert mine.index_to_key == others.index_to_key == (["kings", "king", "großen"] if inference else ["king"])
+    np.testing.assert_allclose(mine.vectors, others.vectors, atol=1e-6)
+    assert mine.get_vecattr("king", "count") == others.get_vecattr("king", "count")
+    assert not inference or mine.get_vecattr("kings", "count") == 0  # where gensim makes one up
+
+
+def test_a_word_without_a_row_is_in_the_vectors_and_has_no_index(gensims):
+    path, theirs = gensims
+    ours = FastTextVectors.load(path)
+    assert "kings" in ours and "kings" in theirs and "king" in ours
+    assert ours.has_index_for("king") and not ours.has_index_for("kings") and not theirs.has_index_for("kings")
+    assert 10**6 not in ours and 2 in ours
     with pytest.raises(MissingWordError, match="did you mean 'king'"):
         ours.get_index("kings")
     with pytest.raises(ValueError, match="read-only"):
         ours["kings"][0] = 1
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.one_of(st.text(max_size=5), st.just("</s>")), st.integers(0, 7), st.integers(0, 7), st.integers(0, 2))
+def test_a_word_is_in_the_vectors_just_if_it_has_ngrams(word, minn, maxn, bucket):
+    subwords = Subwords(np.ones((bucket, 2), np.float32), minn, maxn)
+    wv = FastTextVectors(["a row"], np.ones((1, 2)), subwords=subwords)
+    assert (word in wv) is (subwords.vector(word) is not None)
 
 
 def test_a_packed_model_and_the_first_rows_of_one_are_the_same(gensims, tmp_path, monkeypatch):
@@ -189,6 +227,8 @@ def test_without_ngrams_an_unseen_word_is_missing(tmp_path, changes):
     (tmp_path / "m.bin").write_bytes(model(**changes))
     wv = FastTextVectors.load(tmp_path / "m.bin")
     assert wv["a"].tolist() == [0, 0.5]
+    assert "a" in wv and "kings" not in wv
+    assert wv.wmdistance(["kings"], ["a"]) == float("inf")
     with pytest.raises(MissingWordError, match="'kings' is not among the 2 words"):
         wv["kings"]
 

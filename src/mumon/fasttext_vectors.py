@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 class FastTextVectors(WordVectors):
     """WordVectors in which a word without a row has a vector all the same: the mean of its character n-grams.
 
-    `get_vector`, `wv[…]`, `most_similar`, `similarity` and the like take any word that is long enough for an n-gram.
-    `word in wv` and `get_index` still speak of the rows that are there, which are also all that is ever answered and
-    all that `save` writes.
+    As in gensim, `word in wv` is true of any word that is long enough for an n-gram, and all that asks for vectors
+    takes it: `get_vector`, `most_similar`, `doesnt_match`, `wmdistance`, `vectors_for_all` and the like. Whether it has
+    a row is what `has_index_for` tells; rows are all that is ever answered, and all that `save` writes.
 
     >>> subwords = Subwords(np.eye(5, dtype=np.float32), minn=3, maxn=3)
     >>> wv = FastTextVectors(["king", "abba"], np.eye(5, dtype=np.float32)[:2], subwords=subwords)
-    >>> "ab" in wv, wv["ab"].tolist()
-    (False, [0.0, 0.5, 0.0, 0.5, 0.0])
+    >>> "ab" in wv, wv.has_index_for("ab"), wv["ab"].tolist()
+    (True, False, [0.0, 0.5, 0.0, 0.5, 0.0])
     >>> wv.most_similar("ab", topn=1)[0][0]
     'abba'
     """
@@ -77,18 +77,10 @@ class FastTextVectors(WordVectors):
         rows = [self.get_vector(key) for key in key_or_keys]
         return np.array(rows, np.float32).reshape(len(rows), self.vector_size)
 
-    def get_mean_vector(self, keys: Any, *arguments: Any, **options: Any) -> Floats:
-        """As for WordVectors, with words that have no row."""
-        norm = options.get("pre_normalize", arguments[1] if len(arguments) > 1 else True)
-        return super().get_mean_vector(self._replaced(keys, norm), *arguments, **options)
-
-    def most_similar(self, positive: Any = None, negative: Any = None, *arguments: Any, **options: Any) -> Any:
-        """As for WordVectors, with words that have no row."""
-        return super().most_similar(self._replaced(positive), self._replaced(negative), *arguments, **options)
-
-    def most_similar_cosmul(self, positive: Any = None, negative: Any = None, *arguments: Any, **options: Any) -> Any:
-        """As for WordVectors, with words that have no row."""
-        return super().most_similar_cosmul(self._replaced(positive), self._replaced(negative), *arguments, **options)
+    def _has_vector(self, key: object) -> bool:
+        return self.has_index_for(key) or (
+            isinstance(key, str) and self.subwords is not None and self.subwords.reaches(key)
+        )
 
     def _made(self, key: object) -> Floats | None:
         """The vector of a word that has no row; None for words that have one, and for those without n-grams."""
@@ -98,18 +90,3 @@ class FastTextVectors(WordVectors):
         if vector is not None and not np.isfinite(vector).all():
             raise FormatError(f"the n-grams of {key[:60]!r} hold nan or inf; the model may be damaged")
         return vector
-
-    def _replaced(self, items: Any, norm: bool = True) -> Any:
-        """The same items with vectors in the place of words without a row, of length 1 as words are where they mix."""
-        if items is None or isinstance(items, (int, np.integer, np.ndarray)):
-            return items
-        if isinstance(items, str):
-            made = self._made(items)
-            return items if made is None else [unit(made) if norm else made]
-        return [self._replaced_one(item, norm) for item in items]
-
-    def _replaced_one(self, item: Any, norm: bool) -> Any:
-        if isinstance(item, (tuple, list)) and len(item) == 2:
-            return self._replaced_one(item[0], norm), item[1]
-        made = self._made(item) if isinstance(item, str) else None
-        return item if made is None else unit(made) if norm else made

@@ -95,6 +95,16 @@ class Subwords:
             sums /= np.maximum(counts, 1).astype(np.float32)[:, None]
         return sums, counts
 
+    def reaches(self, word: str) -> bool:
+        """Whether a word has an n-gram, and with it a vector; without looking for any."""
+        shortest = max(self.minn, 2 if self.maxn > 1 else 3)  # of <word>: a single < or > is no n-gram
+        return (
+            len(self.rows) > 0
+            and max(self.minn, 1) <= self.maxn
+            and len(word) + 2 >= shortest
+            and word != END_OF_SENTENCE.decode()
+        )
+
     def vector(self, word: str) -> Floats | None:
         """The vector of a word without a row of its own; None if it has no n-grams."""
         means, counts = self.means([word.encode("utf-8", "surrogatepass")])

@@ -48,18 +48,21 @@ class WordVectors(Comparing, Changing):
     def vectors_for_all(
         self, keys: Iterable[Key], allow_inference: bool = True, copy_vecattrs: bool = False
     ) -> WordVectors:
-        """The vectors of those of the keys that are there, each once, in their order, as vectors of their own.
+        """The vectors of those of the keys that have one, each once, in their order, as vectors of their own.
 
-        Without `allow_inference` row numbers are not taken for keys. `copy_vecattrs` takes counts and other attributes
-        along.
+        Without `allow_inference` row numbers are not taken for keys, and nothing is made of n-grams. `copy_vecattrs`
+        takes counts and other attributes along; keys without a row have 0.
         """
         known: Any = self if allow_inference else self.key_to_index
         chosen: Any = [key for key in dict.fromkeys(keys) if key in known]
-        rows = [self.get_index(key) for key in chosen]
-        copy = WordVectors(chosen, self.vectors[rows])
+        copy = WordVectors(chosen, self[chosen])
         if copy_vecattrs:
             self.allocate_vecattrs()
-            copy.expandos = {attr: values[rows] for attr, values in self.expandos.items()}
+            copy.allocate_vecattrs(self.expandos, [values.dtype for values in self.expandos.values()])
+            there = [place for place, key in enumerate(chosen) if self.has_index_for(key)]
+            rows = [self.get_index(chosen[place]) for place in there]
+            for attr, values in self.expandos.items():
+                copy.expandos[attr][there] = values[rows]
         return copy
 
     # ---- evaluation, as gensim does it; `mumon.evaluation` has more

@@ -82,13 +82,13 @@ class Comparing(Searching):
         for document in (document1, document2):
             if isinstance(document, str):
                 raise OptionError(f"{document[:40]!r} is a string of {len(document)} letters; give a list of words")
-            kept.append([self.get_index(word) for word in document if word in self])
+            kept.append([word for word in document if word in self])
             if len(kept[-1]) < len(document):
                 log.info("ignored %d words that are not in the vocabulary", len(document) - len(kept[-1]))
         if not all(kept):
             log.warning("a document has no word of the vocabulary: its distance is infinite")
             return float("inf")
-        return moving_distance(kept[0], kept[1], lambda row: unit(self.vectors[row]) if norm else self.vectors[row])
+        return moving_distance(kept[0], kept[1], lambda word: self.get_vector(word, norm))
 
     def closer_than(self, key1: Key, key2: Key) -> list[Any]:
         """The words closer to `key1` than `key2` is."""

@@ -115,11 +115,6 @@ def as_list(items: Items) -> list[Any]:
     return list(items)  # type: ignore[arg-type]
 
 
-def is_key(item: object) -> bool:
-    """Whether an item of a question is a word or row, not a vector."""
-    return isinstance(item, KEY_TYPES)
-
-
 class Renamed:
     """An attribute that only says what it is called now."""
 

@@ -25,7 +25,7 @@ class Lookup(Storage):
         return iter(self.index_to_key[: self.next_index])
 
     def __contains__(self, key: object) -> bool:
-        return self.has_index_for(key)
+        return self._has_vector(key)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}<vector_size={self.vector_size}, {len(self)} keys>"
@@ -91,7 +91,7 @@ class Lookup(Storage):
         for item, weight in zip(items, scale.tolist(), strict=True):
             if isinstance(item, np.ndarray):
                 vector = self._checked(item)
-            elif not ignore_missing or self.has_index_for(item):
+            elif not ignore_missing or self._has_vector(item):
                 vector = self.get_vector(item, norm=pre_normalize)
             else:
                 continue
@@ -99,6 +99,10 @@ class Lookup(Storage):
             total += abs(weight)
         mean = mean / total if total else mean
         return (unit(mean) if post_normalize else mean).astype(np.float32)
+
+    def _has_vector(self, key: object) -> bool:
+        """Whether `get_vector` has something to give, be it made for the occasion."""
+        return self.has_index_for(key)
 
     def _checked(self, vector: NDArray[Any]) -> Floats:
         if vector.shape != (self.vector_size,):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mumon import neighbours
 from mumon.errors import OptionError
-from mumon.keyed.keys import KEY_TYPES, Items, Key, Ranking, as_list, is_key
+from mumon.keyed.keys import KEY_TYPES, Items, Key, Ranking, as_list
 from mumon.keyed.lookup import Lookup
 from mumon.neighbours import Floats
 
@@ -67,7 +67,7 @@ class Searching(Lookup):
             return []
         keys, weights = self._weighted(positive, negative)
         query = self.get_mean_vector(keys, weights, post_normalize=True, ignore_missing=False)
-        asked = [self.get_index(key) for key in keys if isinstance(key, KEY_TYPES)]
+        asked = self._rows_asked(keys)
         if indexer is not None and topn is not None:
             if clip_start or clip_end or restrict_vocab:
                 raise OptionError("an indexer searches all words; leave out clip_start, clip_end and restrict_vocab")
@@ -112,7 +112,7 @@ class Searching(Lookup):
         scores = neighbours.joined(blocks)
         if topn is None:
             return scores
-        scores[[i for i in map(self.get_index, filter(is_key, keys)) if i < end]] = -np.inf
+        scores[[row for row in self._rows_asked(keys) if row < end]] = -np.inf
         indices = neighbours.largest(scores[None], topn)[0]
         return self._ranking(indices, scores[indices])
 
@@ -204,6 +204,10 @@ class Searching(Lookup):
                 keys.append(key)
                 weights.append(float(weight))
         return keys, weights
+
+    def _rows_asked(self, keys: list[Any]) -> list[int]:
+        """The rows of words that must not be answered; vectors have none, and words may be without."""
+        return [self.get_index(key) for key in keys if isinstance(key, KEY_TYPES) and self.has_index_for(key)]
 
     def _ranking(self, indices: NDArray[np.int64], scores: Floats) -> Ranking:
         pairs = zip(indices.tolist(), scores.tolist(), strict=True)

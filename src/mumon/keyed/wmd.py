@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +16,8 @@ Matrix = NDArray[np.float64]
 MOST_PIECES = 250  # of equal weight, up to which assigning them one by one is faster than a linear programme
 
 
-def moving_distance(first: Sequence[int], second: Sequence[int], vector_of: Callable[[int], Floats]) -> float:
-    """The distance of two lists of rows, neither empty; exact but for rounding.
+def moving_distance(first: Sequence[Any], second: Sequence[Any], vector_of: Callable[[Any], Floats]) -> float:
+    """The distance of two lists of words, neither empty; exact but for rounding.
 
     Words that both have in common need not move (distances obey the triangle inequality), so that only what one text
     has more of than the other is left to be moved.
@@ -25,13 +26,13 @@ def moving_distance(first: Sequence[int], second: Sequence[int], vector_of: Call
 
     pieces = math.lcm(len(first), len(second))  # both texts in so many pieces of equal weight
     have, want = (
-        Counter({row: count * (pieces // len(text)) for row, count in Counter(text).items()})
+        Counter({word: count * (pieces // len(text)) for word, count in Counter(text).items()})
         for text in (first, second)
     )
     supply, demand = have - want, want - have
     if not supply:
         return 0.0
-    costs = cdist(*([vector_of(row) for row in side] for side in (supply, demand)))
+    costs = cdist(*([vector_of(word) for word in side] for side in (supply, demand)))
     amounts = [np.array(list(side.values()), np.int64) for side in (supply, demand)]
     unit = int(np.gcd.reduce(np.concatenate(amounts)))
     supplies, demands = (amount // unit for amount in amounts)
