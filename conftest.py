@@ -1,8 +1,11 @@
-"""Where torch is not installed, the modules that are made of it have no doctests to run."""
+"""Where torch, scikit-learn or Starlette are not installed, the modules made of them have no doctests to run."""
 
 import importlib.util
 
 TORCH = ("batches", "networks", "training")
-collect_ignore = [
-    f"src/mumon/evaluation/extrinsic/{name}.py" for name in TORCH if importlib.util.find_spec("torch") is None
-]
+MADE_OF = {
+    "torch": [f"src/mumon/evaluation/extrinsic/{name}.py" for name in TORCH],
+    "sklearn": ["src/mumon/sklearn.py"],
+    "starlette": ["src/mumon/explore/app.py"],
+}
+collect_ignore = [path for name, paths in MADE_OF.items() if importlib.util.find_spec(name) is None for path in paths]

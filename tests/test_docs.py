@@ -31,6 +31,7 @@ PEERS = {
     "networkx",
     "matplotlib",
     "torch",
+    "node2vec",
 }
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)|<img[^>]* src=\"([^\"]+)\"")
 

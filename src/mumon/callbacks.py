@@ -11,6 +11,7 @@ from mumon.position import Epoch, Position
 
 if TYPE_CHECKING:
     from mumon.model import Word2Vec
+    from mumon.training import Trainer
 
 EVENTS = ("on_train_begin", "on_epoch_begin", "on_epoch_end", "on_train_end")
 
@@ -66,28 +67,30 @@ def call(callbacks: Iterable[Any], event: str, model: Word2Vec) -> None:
 class ModelWatcher:
     """Keeps a model's history and schedule in step with its training, and tells the callbacks."""
 
-    def __init__(self, model: Word2Vec, callbacks: list[Any]) -> None:
-        self._model, self._callbacks, self._schedule = model, callbacks, model._schedule
+    def __init__(self, model: Word2Vec, trainer: Trainer, callbacks: list[Any]) -> None:
+        self._model, self._trainer, self._callbacks, self._schedule = model, trainer, callbacks, model._schedule
+        self._words = model._require_vocabulary().words
         self.before = list(model.history)
+
+    def tell(self, event: str) -> None:
+        """Call the callbacks, and let training go on with what they may have changed."""
+        if self._callbacks:
+            call(self._callbacks, event, self._model)
+            self._model._settle_rows(self._words)
+            self._trainer.lock(self._model._locks())
 
     def epoch_begins(self) -> None:
         """Tell the callbacks."""
-        call(self._callbacks, "on_epoch_begin", self._model)
+        self.tell("on_epoch_begin")
 
     def epoch_ended(self, at: Position) -> None:
         """Let the model stand where training does, and tell the callbacks."""
         self.stand_after(at.history)
         if self._callbacks:  # they may ask for neighbours
             self._model.wv.fill_norms(force=True)
-        call(self._callbacks, "on_epoch_end", self._model)
+        self.tell("on_epoch_end")
 
     def stand_after(self, epochs: list[Epoch]) -> None:
         """Let the model's history and schedule stand so many epochs of the run further."""
         self._model.history = [*self.before, *epochs]
         self._model._schedule = replace(self._schedule, done=self._schedule.done + len(epochs))
-
-    def stop(self, forget: bool) -> None:
-        """Training ended early: the next one begins its schedule anew, or (`forget`) from a checkpoint."""
-        self._model._schedule = self._schedule
-        if forget:
-            self._model.history = self.before

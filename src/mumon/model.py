@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import secrets
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
@@ -51,7 +52,7 @@ class Word2Vec(ModelDisk):
     corpus_file
         One or several files, folders or globs: plain, .gz, .bz2, .xz or .zst text with one sentence per line, JSON
         lines or Parquet.
-    vector_size, window, min_count, max_final_vocab, trim_rule, sample, negative, ns_exponent, epochs, seed, sg,
+    vector_size, window, min_count, max_final_vocab, trim_rule, sample, negative, ns_exponent, epochs, sg,
     cbow_mean, shrink_windows, min_alpha, callbacks, comment
         As in gensim 4. Words are strings or, like item ids and the nodes of a graph, integers.
     max_vocab_size
@@ -60,6 +61,8 @@ class Word2Vec(ModelDisk):
         Taken for gensim's sake, without effect: the loss is always computed, and rows begin as a function of `seed`.
     alpha
         The first learning rate; by default a rule chooses it by tokens × epochs (see `Settings.default_alpha`).
+    seed
+        Of all random numbers; None draws one, which `model.seed` then tells.
     workers
         Threads; by default one for each core. One thread makes a run repeatable to the bit.
     update
@@ -114,7 +117,7 @@ class Word2Vec(ModelDisk):
         min_count: int = 5,
         max_vocab_size: int | None = None,
         sample: float = 1e-3,
-        seed: int = 1,
+        seed: int | None = 1,
         workers: int | None = None,
         min_alpha: float = 1e-4,
         sg: int = 0,
@@ -167,7 +170,7 @@ class Word2Vec(ModelDisk):
             rate_exponent=rate_exponent,
             sample=sample,
             shuffle=shuffle,
-            seed=seed,
+            seed=secrets.randbits(32) if seed is None else seed,
             workers=available_cores() if workers is None else workers,
         )
         self.vector_size, self.epochs = whole_number("vector_size", vector_size), whole_number("epochs", epochs)
@@ -182,6 +185,7 @@ class Word2Vec(ModelDisk):
         self.trim_rule, self.unk, self.comment = trim_rule, unk, comment
         self.hashfxn, self.batch_words = hashfxn, batch_words
         self.text = TextOptions(bool(tokenize), bool(lowercase), text_field)
+        self._planned = total_epochs
         self._schedule = Schedule(alpha, min_alpha, self.epochs if total_epochs is None else total_epochs)
         self._alpha, self.min_alpha = self._schedule.alpha, self._schedule.min_alpha
         self._schedule.check_left(self.epochs)
@@ -202,6 +206,8 @@ class Word2Vec(ModelDisk):
         return f"Word2Vec<vocab={words}, vector_size={self.vector_size}, alpha={self.alpha}>"
 
     def __getattr__(self, name: str) -> Any:
+        if name in ("wv", "syn1neg"):  # they are there; what they said was an AttributeError
+            self._require_vocabulary()
         missing_attribute(name)
 
     @property
@@ -292,6 +298,7 @@ class Word2Vec(ModelDisk):
         vocabulary = other_model._require_vocabulary()
         self.vocabulary = None
         self._set_vocabulary(vocabulary)
+        self.history, self._run_start = [], 0
         self.corpus_count, self.corpus_total_words = other_model.corpus_count, other_model.corpus_total_words
 
     def train(
@@ -326,7 +333,7 @@ class Word2Vec(ModelDisk):
         watching = checked(callbacks)
         if self.vocabulary is not None:
             self._take_over_rows()
-        schedule, epochs = self._plan(epochs, total_epochs, start_alpha, end_alpha)
+        before, (schedule, epochs) = self._schedule, self._plan(epochs, total_epochs, start_alpha, end_alpha)
         checkpoints = self._checkpoints if checkpoints is None else checkpoints
         kept = checkpoints if checkpoints is None or isinstance(checkpoints, Checkpoints) else Checkpoints(checkpoints)
         plan = {} if kept is None else self._run_plan(schedule, epochs, merge_vocab)
@@ -346,13 +353,15 @@ class Word2Vec(ModelDisk):
             self._schedule = self._with_rate(schedule, corpus, lookup, progress)
             trainer = Trainer(corpus, lookup, vocabulary.counts, *matrices, self.settings, progress, self._locks())
             keeper = None if kept is None else self._keeper(kept, trainer, plan, position, progress)
-            watcher = ModelWatcher(self, watching)
+            watcher = ModelWatcher(self, trainer, watching)
             self._begin_run(position)
             try:
-                call(watching, "on_train_begin", self)
+                watcher.tell("on_train_begin")
                 added = trainer.run(epochs, self._schedule, len(watcher.before), position, keeper, watcher)
             except BaseException as error:
-                watcher.stop(forget=keeper is not None)
+                self._schedule = before  # the next training plans anew, or goes on from a checkpoint
+                if keeper is not None:
+                    self.history, self._unfinished = watcher.before, plan["vocab or from"]
                 if isinstance(error, TrainingError):
                     raise TrainingError(f"{error}{'' if keeper is None else keeper.last_good()}") from None
                 raise
@@ -362,7 +371,8 @@ class Word2Vec(ModelDisk):
                 self._wv.fill_norms(force=True)
                 self._kept = None
         watcher.stand_after(added)
-        self.train_count += 1
+        self.train_count, self._unfinished = self.train_count + 1, None
+        self._planned = self._planned if total_epochs is None else total_epochs
         if kept is not None:
             self._finished.append(kept)
         call(watching, "on_train_end", self)

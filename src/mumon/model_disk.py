@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from mumon.checkpoints import Checkpoints
 from mumon.corpus import TextOptions
 from mumon.errors import FormatError, OptionError, one_line
-from mumon.model_runs import MODEL_OPTIONS, ModelRuns
+from mumon.model_runs import COUNTERS, MODEL_OPTIONS, ModelRuns
 from mumon.position import Epoch
 from mumon.progress import Progress
 from mumon.settings import Schedule, Settings, whole_number
@@ -66,6 +66,11 @@ class ModelDisk(ModelRuns):
             model._schedule = Schedule(**saved["schedule"])
             model._tokens_before = whole_number("tokens_before", saved.get("tokens_before", 0), least=0)
             model.history = [Epoch.from_json(epoch) for epoch in loaded.history]
+            for name in COUNTERS:
+                setattr(model, name, whole_number(name, saved.get(name, 0), least=0))
+            planned = None if model._schedule.total == model.epochs else model._schedule.total
+            planned = saved.get("planned_epochs", planned)
+            model._planned = None if planned is None else whole_number("planned_epochs", planned)
         except (KeyError, TypeError, ValueError) as error:
             raise FormatError(
                 f"{os.fspath(path)} does not say how it was trained ({one_line(error)}); load it with WordVectors.load"

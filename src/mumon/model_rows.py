@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import zlib
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import NDArray
 
 from mumon.corpus import EncodedCorpus
-from mumon.errors import OptionError
+from mumon.errors import MumonError, OptionError
 from mumon.matrices import Matrix, initial_rows, move_rows, new_matrix
 from mumon.memory import check_memory, training_bytes
 from mumon.prediction import word_probabilities
@@ -17,6 +18,10 @@ from mumon.progress import Progress, chosen_progress
 from mumon.settings import Settings
 from mumon.vectors import WordVectors
 from mumon.vocab import Counts, Vocabulary
+
+
+class NoVocabularyError(OptionError, AttributeError):
+    """A model is asked for what it does not have yet; for `hasattr`, too."""
 
 
 class ModelRows:
@@ -33,11 +38,14 @@ class ModelRows:
         self._wv: WordVectors
 
     def __getstate__(self) -> dict[str, Any]:
-        """For copies and users' own pickles: the rows alone, without their padding."""
-        state = dict(self.__dict__)
+        """For copies and users' own pickles: the rows alone, without their padding or a corpus that waits."""
+        state = {**self.__dict__, "_kept": None}
         if self.vocabulary is not None:
             self._take_over_rows()
-            state.update(_source=self.wv.vectors, _target=self.syn1neg, _view=None)
+            wv = copy.copy(self.wv)  # with lists of its own, for copies that are not deep
+            wv.index_to_key, wv.key_to_index = list(wv.index_to_key), dict(wv.key_to_index)
+            wv.expandos = {name: values.copy() for name, values in wv.expandos.items()}
+            state.update(_source=self.wv.vectors, _target=self.syn1neg, _view=None, _wv=wv)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -52,15 +60,40 @@ class ModelRows:
 
     @property
     def wv(self) -> WordVectors:
-        """The trained vectors and the questions they answer."""
+        """The trained vectors and the questions they answer; others may be put in their place."""
         self._require_vocabulary()
         return self._wv
+
+    @wv.setter
+    def wv(self, vectors: WordVectors) -> None:
+        if vectors.vector_size != self.vector_size:
+            raise OptionError(
+                f"the vectors have {vectors.vector_size} numbers where the model has {self.vector_size}; give others"
+            )
+        if self.vocabulary is None:
+            words = [str(key) for key in vectors.index_to_key]
+            self._adopt(words, vectors.counts, None, vectors.vectors, None, vectors.integer_keys)
+        else:
+            before, self._wv = self._wv, vectors
+            try:
+                self._take_over_rows()
+            except MumonError:
+                self._wv = before
+                raise
 
     @property
     def syn1neg(self) -> Matrix:
         """The output (target) vectors, row by row beside `wv.vectors`."""
         self._take_over_rows()
         return self._target[:, : self.vector_size]
+
+    @syn1neg.setter
+    def syn1neg(self, rows: Matrix) -> None:
+        if np.shape(rows) != self.syn1neg.shape:
+            raise OptionError(
+                f"syn1neg is {self.syn1neg.shape} and {np.shape(rows)} was given; give one row to each word"
+            )
+        self.syn1neg[:] = rows
 
     @property
     def layer1_size(self) -> int:
@@ -69,9 +102,11 @@ class ModelRows:
 
     def init_weights(self) -> None:
         """Forget what was trained: both matrices begin anew, for the same words."""
+        self._take_over_rows()
         vocabulary = self._require_vocabulary()
-        self.vocabulary = None
-        self._set_vocabulary(vocabulary)
+        initial_rows(self._source, self.vector_size, np.arange(len(vocabulary)), self.settings.seed)
+        self._target[:] = 0
+        self._wv.fill_norms(force=True)
 
     def predict_output_word(
         self, context_words_list: list[str] | list[int], topn: int = 10
@@ -83,6 +118,8 @@ class ModelRows:
         >>> model.predict_output_word(["a"], topn=1)[0][0]
         'b'
         """
+        if isinstance(context_words_list, str):
+            raise OptionError(f"{context_words_list!r} is 1 string where a list of words is needed; put it in one")
         wv, output = self.wv, self.syn1neg
         rows = [wv.get_index(word) for word in context_words_list if word in wv]
         if not rows:
@@ -107,24 +144,44 @@ class ModelRows:
         found["vocab"] = found["total"] - 2 * found["vectors"]
         return found
 
-    def _set_vocabulary(self, vocabulary: Vocabulary) -> None:
-        """Make room for a vocabulary; words that had rows keep them, in both matrices."""
-        old = self.vocabulary
+    def _set_vocabulary(self, vocabulary: Vocabulary, given: Matrix | None = None) -> None:
+        """Make room for a vocabulary; words that had rows keep them, in both matrices.
+
+        `given` are source rows for all of it, in place of those that the words had. Nothing changes if it fails.
+        """
+        old, columns = self.vocabulary, self.vector_size
         known = np.full(len(vocabulary), -1) if old is None else old.rows_of(vocabulary.words)
         with chosen_progress(self._progress) as progress:
-            check_memory(len(vocabulary), self.vector_size, self.settings, progress)
-        source, target = (new_matrix(len(vocabulary), self.vector_size) for _ in range(2))
-        initial_rows(source, self.vector_size, np.flatnonzero(known < 0), self.settings.seed)
-        locks = None
+            check_memory(len(vocabulary), columns, self.settings, progress)
+        source, target = (new_matrix(len(vocabulary), columns) for _ in range(2))
+        if given is not None:
+            source[:, :columns] = given
+        else:
+            initial_rows(source, columns, np.flatnonzero(known < 0), self.settings.seed)
         if old is not None:
-            move_rows(self._source, source, known)
             move_rows(self._target, target, known)
-            locks = self._locks()
-        self.vocabulary, self._source, self._target = vocabulary, source, target
-        self._wv = WordVectors(vocabulary.keys, source[:, : self.vector_size], vocabulary.counts)
-        self._view = self._wv.vectors
+            if given is None:
+                move_rows(self._source, source, known)
+        # The counts are copied: whoever sets one through `wv` should not change those of another model.
+        wv = WordVectors(vocabulary.keys, source[:, :columns], vocabulary.counts.copy())
+        if old is None:
+            self._wv = wv
+        else:
+            self._carry(wv, np.arange(len(vocabulary)) if given is not None else known)
+            self._wv.__dict__.update(wv.__dict__)  # whoever holds the vectors goes on holding those of the model
+        self.vocabulary, self._source, self._target, self._view = vocabulary, source, target, self._wv.vectors
+
+    def _carry(self, wv: WordVectors, known: NDArray[np.int64]) -> None:
+        """Bring along what users have set for words: row known[i] of the present vectors is row i of the new ones."""
+        locks = self._locks()
         if locks is not None:
-            self._wv.vectors_lockf = np.where(known < 0, 1, locks[known]).astype(np.float32)
+            wv.vectors_lockf = np.where(known < 0, 1, locks[known]).astype(np.float32)
+        for name, values in self._wv.expandos.items():
+            if name != "count":
+                moved = np.zeros((len(known), *values.shape[1:]), values.dtype)
+                there = (known >= 0) & (known < len(values))
+                moved[there] = values[known[there]]
+                wv.expandos[name] = moved
 
     def _adopt(
         self,
@@ -137,37 +194,48 @@ class ModelRows:
     ) -> None:
         """Take over rows from elsewhere, in their order."""
         counts = np.zeros(len(words), np.int64) if counts is None else counts
-        self._set_vocabulary(Vocabulary(words, counts, unk, integers))
-        self._source[:, : self.vector_size] = vectors
+        self._set_vocabulary(Vocabulary(words, counts, unk, integers), vectors)
         if output is not None:
             self._target[:, : self.vector_size] = output
 
     def _take_over_rows(self) -> None:
-        """If someone gave `wv` other words, another order or another matrix, make the model's rows those."""
+        """If someone gave `wv` other words, counts, another order or another matrix, make them the model's."""
         old, wv = self._require_vocabulary(), self._wv
-        if wv.vectors is self._view:
+        same_rows, same_words = wv.vectors is self._view, wv.index_to_key == old.keys
+        if same_rows and same_words and (wv.counts is None or np.array_equal(wv.counts, old.counts)):
             return
-        if wv.vectors.shape != (len(wv), self.vector_size):
-            raise OptionError(
-                f"wv.vectors is {wv.vectors.shape} where the model has {len(wv)} words of {self.vector_size} numbers; "
-                "give it a matrix of that shape"
-            )
-        locks, given = wv.vectors_lockf, wv.vectors
-        old_target = self._target
-        words = [str(key) for key in wv.index_to_key]
-        known = old.rows_of(words)
-        counts = np.zeros(len(words), np.int64) if wv.counts is None else wv.counts
-        unk = old.unk if old.unk in wv.key_to_index else None
-        self.vocabulary = None
-        self._set_vocabulary(Vocabulary(words, counts, unk, old.integers))
-        self._source[:, : self.vector_size] = given
-        move_rows(old_target, self._target, known)
-        # Whoever holds the vectors should go on holding those of the model.
-        wv.vectors, self._wv = self._wv.vectors, wv
-        self._view = wv.vectors
-        wv.vectors_lockf = locks
+        changed = self._as_vocabulary(wv)
+        if same_rows:
+            self.vocabulary = changed
+        else:
+            self._set_vocabulary(changed, wv.vectors)
 
-    def _locks(self) -> npt.NDArray[np.float32] | None:
+    def _as_vocabulary(self, wv: WordVectors) -> Vocabulary:
+        """The words and counts of vectors that someone has changed; refused if they do not fit together."""
+        old, rows = self._require_vocabulary(), len(wv.index_to_key)
+        if wv.vectors.shape != (rows, self.vector_size) or len(wv.key_to_index) != rows:
+            raise OptionError(
+                f"wv has {rows} words, {len(wv.key_to_index)} of them with a row, and a matrix of {wv.vectors.shape} "
+                f"where the model has {self.vector_size} numbers for each; give as many rows as words"
+            )
+        if wv.counts is not None and wv.counts.shape != (rows,):
+            raise OptionError(f"wv has {rows} words and counts of shape {wv.counts.shape}; give one count to each")
+        words = [str(key) for key in wv.index_to_key]
+        unk = old.unk if old.unk in wv.key_to_index else None
+        counts = np.zeros(rows, np.int64) if wv.counts is None else wv.counts.copy()
+        return Vocabulary(words, counts, unk, wv.integer_keys)
+
+    def _settle_rows(self, words: list[str]) -> None:
+        """While a training goes on: take over other values of its rows, and refuse other words than its own."""
+        if self.vocabulary is None or self._as_vocabulary(self._wv).words != words:
+            raise OptionError(
+                f"the {len(words)} words of the model were changed by a callback; change them between trainings"
+            )
+        if self._wv.vectors is not self._view:
+            self._view[:] = self._wv.vectors
+            self._wv.vectors = self._view
+
+    def _locks(self) -> NDArray[np.float32] | None:
         """How much of its steps each source row takes (`wv.vectors_lockf`); None if all take them whole."""
         words = len(self._wv)
         locks = np.asarray(self._wv.vectors_lockf, np.float32)
@@ -196,7 +264,7 @@ class ModelRows:
 
     def _require_vocabulary(self) -> Vocabulary:
         if self.vocabulary is None:
-            raise OptionError(
+            raise NoVocabularyError(
                 "the model has no vocabulary yet; give the constructor a corpus or call build_vocab first"
             )
         return self.vocabulary

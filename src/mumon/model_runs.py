@@ -23,7 +23,8 @@ from mumon.training import Trainer, block_bounds
 
 MODEL_OPTIONS = ("alpha", "min_alpha", "epochs", "min_count", "max_final_vocab", "unk")
 # Of what a saved model says: what decides only the speed, and what is said for people.
-NOT_OF_THE_RUN = ("schedule", "row_exponent", "workers", "comment", "integer_keys")
+COUNTERS = ("corpus_count", "corpus_total_words", "train_count")
+NOT_OF_THE_RUN = ("schedule", "planned_epochs", "row_exponent", "workers", "comment", "integer_keys", *COUNTERS)
 Merge = Literal["old", "new", "union"]
 
 
@@ -49,6 +50,8 @@ class ModelRuns(ModelRows):
         self._tokens_before = 0  # trained elsewhere, before this model's history
         self._run_start = 0  # the length of the history when the latest training began
         self._loss_shift = 0.0  # what a user has set the running loss off by
+        self._planned: int | None = None  # the length that the user wants schedules to have, if longer than a training
+        self._unfinished: str | None = None  # the start of a run that failed and may be resumed
 
     @property
     def alpha(self) -> float | None:
@@ -57,8 +60,6 @@ class ModelRuns(ModelRows):
 
     @alpha.setter
     def alpha(self, value: float | None) -> None:
-        if self._schedule.done == 0:  # it has not begun: this is its rate
-            self._schedule = replace(self._schedule, alpha=value)
         self._alpha = value if value is None else finite_number("alpha", value, above=0)
 
     @property
@@ -91,21 +92,31 @@ class ModelRuns(ModelRows):
         self._run_start, self._loss_shift = len(self.history), 0.0
         self.history = [*self.history, *position.history]
 
+    def init_weights(self) -> None:
+        """Forget what was trained: matrices, history and rates begin anew, for the same words."""
+        super().init_weights()
+        self.history, self._run_start, self._tokens_before = [], 0, 0
+        self._schedule = Schedule(self._alpha, self.min_alpha, self._planned or self.epochs)
+
     def _plan(
         self, epochs: int | None, total_epochs: int | None, start_alpha: float | None, end_alpha: float | None
     ) -> tuple[Schedule, int]:
-        """The schedule to walk (a new one if that is asked for or the old one is finished), and for how many epochs."""
+        """The schedule to walk, and for how many epochs.
+
+        It is the unfinished one if nothing else is asked for; a number of epochs asks for a schedule of that length,
+        unless the user planned for more (`total_epochs`).
+        """
         schedule = self._schedule
         if epochs is not None:
             epochs = whole_number("epochs", epochs)
-        # One that was never begun and nobody asked to be longer than a training is as long as this training.
-        unbegun = schedule.done == 0 and schedule.total == self.epochs and epochs not in (None, self.epochs)
         asked = any(value is not None for value in (total_epochs, start_alpha, end_alpha))
-        if schedule.left == 0 or unbegun or asked:
+        other = self._planned is None and epochs not in (None, schedule.left)
+        if schedule.done == 0 or schedule.left == 0 or asked or other:
+            planned = self._planned if schedule.done == 0 and total_epochs is None else total_epochs
             schedule = Schedule(
                 self._alpha if start_alpha is None else start_alpha,
                 self.min_alpha if end_alpha is None else end_alpha,
-                (epochs or self.epochs) if total_epochs is None else total_epochs,
+                (epochs or whole_number("epochs", self.epochs)) if planned is None else planned,
             )
         if epochs is None:
             epochs = schedule.left if schedule.done else min(self.epochs, schedule.left)
@@ -132,7 +143,8 @@ class ModelRuns(ModelRows):
             del plan[name]
         rates = {"alpha": schedule.alpha, "min_alpha": schedule.min_alpha, "total_epochs": schedule.total}
         trained = self._source if self.history or self._tokens_before else None  # else it follows from the seed
-        start = {"merge_vocab": merge_vocab, "vocab or from": start_digest(self.vocabulary, trained)}
+        digest = start_digest(self.vocabulary, trained) if self._unfinished is None else self._unfinished
+        start = {"merge_vocab": merge_vocab, "vocab or from": digest}
         before = {"epochs_before": len(self.history), "schedule_done": schedule.done, **start}
         return {**plan, **self._locks_digest(), "vector_size": self.vector_size, "epochs": epochs, **rates, **before}
 
@@ -181,6 +193,8 @@ class ModelRuns(ModelRows):
             "alpha": self._alpha,  # null if the rule chose it: it will again
             "schedule": asdict(schedule),
             "tokens_before": self._tokens_before,
+            "planned_epochs": self._planned,
+            **{name: getattr(self, name) for name in COUNTERS},
             "comment": self.comment,
             "integer_keys": self.vocabulary is not None and self.vocabulary.integers,
             "row_exponent": self.settings.row_exponent,  # for people: what rate_exponent null came to

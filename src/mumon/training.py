@@ -79,9 +79,13 @@ class Trainer:
         self.keep = keep_chances(counts, settings.sample)
         self.alias = alias_table(noise_distribution(counts, settings.ns_exponent))
         self.target_rates = row_rates(counts, settings.row_exponent)
-        self.source_rates = self.target_rates if locks is None else self.target_rates * locks
+        self.lock(locks)
         self.bounds = block_bounds(corpus.offsets)
         self._name, self._kernel = training_kernel(settings)
+
+    def lock(self, locks: npt.NDArray[np.float32] | None) -> None:
+        """From here on, let each source row take that part of its steps."""
+        self.source_rates = self.target_rates if locks is None else self.target_rates * locks
 
     def run(
         self,
@@ -100,19 +104,22 @@ class Trainer:
 
         if not is_compiled(self._name):
             self.progress.note("compiling the training kernel, once for this machine …")
-        at = position or Position()
+        at, told = position or Position(), False
         self.progress.start("training", epochs * self.corpus.tokens, "tokens")
         with held_signals() if keeper is not None else nullcontext(Held()) as held:
             try:
                 for past in range(len(at.history), epochs):
                     if watcher is not None:
+                        told = True
                         watcher.epoch_begins()
+                    told = False
                     self._epoch(first_epoch + past, replace(schedule, done=schedule.done + past), at, keeper, held)
                     if watcher is not None:
+                        told = True
                         watcher.epoch_ended(at)
             except BaseException as error:
-                # By a handler of the user's, say, or because nobody reads our reports any more.
-                ours = isinstance(error, Interrupted | MumonError)
+                # By a handler or a callback of the user's, say, or because nobody reads our reports any more.
+                ours = isinstance(error, Interrupted | MumonError) and not told
                 if keeper is not None and at.whole and not ours and self._is_finite():
                     keeper.stopped(at)
                 raise
