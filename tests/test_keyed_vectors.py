@@ -7,6 +7,8 @@ import inspect
 import logging
 import pickle
 import re
+import sys
+import threading
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 from samples import refused
 
 from mumon.errors import FormatError, MissingWordError, OptionError
-from mumon.keyed import wmd
+from mumon.keyed import storage, wmd
 from mumon.keyed.keys import RENAMED
 from mumon.vectors import WordVectors
 
@@ -311,6 +313,59 @@ def test_nothing_changes_where_adding_is_refused():
             wv.add_vectors(keys, rows, extras=extras)
         assert wv.index_to_key == WORDS == list(wv.key_to_index) and len(wv.counts) == V
         np.testing.assert_array_equal(wv.vectors, matrix())
+
+
+def test_lengths_that_were_being_computed_while_rows_changed_are_forgotten(monkeypatch):
+    wv = both()[0]
+    compute = storage.row_norms
+
+    def overtaken(vectors):
+        lengths = compute(vectors)
+        monkeypatch.setattr(storage, "row_norms", compute)
+        other = threading.Thread(target=wv.__setitem__, args=("w1", np.full(D, 9)))
+        other.start()
+        other.join()
+        return lengths
+
+    monkeypatch.setattr(storage, "row_norms", overtaken)
+    wv.fill_norms()
+    np.testing.assert_array_equal(wv.norms, compute(wv.vectors))
+
+
+def test_neighbours_are_found_while_another_thread_adds_and_sorts_words():
+    wv, errors = WordVectors(WORDS, matrix(), np.arange(V)), []
+    vector, expected = wv["w5"].copy(), dict(wv.most_similar("w5", topn=3))
+
+    def change():
+        for number in range(1500):
+            wv.add_vector(f"new{number}", -vector)
+            if number % 100 == 0:
+                wv.sort_by_descending_frequency()
+
+    def ask(done):
+        try:
+            while not done.is_set():
+                cosines = dict(wv.most_similar("w5", topn=3))
+                assert cosines == pytest.approx(expected, abs=1e-5)
+                wv.most_similar_cosmul("w5", topn=3), wv.nearest(vector[None], 3), wv.get_normed_vectors()
+                assert len(wv.distances("w5")) >= V
+        except Exception as error:
+            errors.append(error)
+
+    interval, done = sys.getswitchinterval(), threading.Event()
+    threads = [threading.Thread(target=ask, args=(done,)) for _ in range(2)]
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        change()
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
+        sys.setswitchinterval(interval)
+    assert errors == []
+    np.testing.assert_array_equal(wv.norms, storage.row_norms(wv.vectors))
 
 
 def test_copies_do_not_share_what_comes_later():

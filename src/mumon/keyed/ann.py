@@ -68,11 +68,12 @@ class Index:
             raise FormatError(
                 f"the vector of {self.wv.index_to_key[bad]!r} holds nan or inf; no index can be made of it"
             )
+        vectors, norms, *_ = self.wv._snapshot()
         progress.start("index", self._rows, "rows")
         for start in range(0, self._rows, CHUNK):
-            lengths = self.wv.norms[start : min(start + CHUNK, self._rows)]
+            lengths = norms[start : min(start + CHUNK, self._rows)]
             there = start + np.flatnonzero(lengths)  # rows of zeros have no direction, and are neighbours of nothing
-            self._index.add(there.astype(np.uint64), self.wv.vectors[there] / self.wv.norms[there, None])
+            self._index.add(there.astype(np.uint64), vectors[there] / norms[there, None])
             progress.update(start + len(lengths))
         progress.finish(f"index of {len(self._index):,} vectors")
 
@@ -136,7 +137,8 @@ class Index:
         counts = np.array([len(matches.keys)]) if single else np.asarray(matches.counts)
         rows = np.zeros((len(queries), count), np.int64)
         rows[:, : int(counts.max())] = np.atleast_2d(matches.keys)[:, : int(counts.max())]
-        exact = np.einsum("qcd,qd->qc", self.wv.vectors[rows], queries) / self.wv.norms[rows]
+        vectors, norms, *_ = self.wv._snapshot()
+        exact = np.einsum("qcd,qd->qc", vectors[rows], queries) / norms[rows]
         exact[np.arange(count) >= counts[:, None]] = -np.inf
         return rows, exact
 

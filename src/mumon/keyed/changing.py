@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from mumon.errors import OptionError
 from mumon.keyed.attributes import Attributes, resized
 from mumon.keyed.keys import KEY_TYPES, Key, VecattrTypeError, check_one_kind, checked_keys
+from mumon.keyed.storage import Norms
 from mumon.neighbours import Floats
 
 log = logging.getLogger(__name__)
@@ -95,18 +96,22 @@ class Changing(Attributes):
         order = np.lexsort((-np.arange(len(counts)), -counts))
         filled = self.next_index
         order = np.concatenate([order[order < filled], np.arange(filled, len(self))])
-        self.index_to_key = [self.index_to_key[row] for row in order.tolist()]
-        self.key_to_index = {key: row for row, key in enumerate(self.index_to_key[:filled])}
-        self.expandos = {attr: values[order] for attr, values in self.expandos.items()}
+        keys = [self.index_to_key[row] for row in order.tolist()]
+        sorted_ones: dict[str, Any] = {
+            "index_to_key": keys,
+            "key_to_index": {key: row for row, key in enumerate(keys[:filled])},
+            "expandos": {attr: values[order] for attr, values in self.expandos.items()},
+        }
         if len(self.vectors_lockf) > 1:
-            self.vectors_lockf = self.vectors_lockf[order]
+            sorted_ones["vectors_lockf"] = self.vectors_lockf[order]
         if len(self.vectors) == len(order):
-            self.vectors = self.vectors[order]
+            sorted_ones.update(_vectors=self.vectors[order], _norms=Norms(), _room=None)
+        self.__dict__.update(sorted_ones)  # in one step: another thread may be looking words up
 
     def unit_normalize_all(self) -> None:
         """Scale every vector to length 1, in place; rows of zeros stay. Training cannot sensibly go on after that."""
-        lengths = self.norms[:, None]
         rows = self._writable()
+        lengths = self._norms.of(rows)[:, None]
         np.divide(rows, lengths, out=rows, where=lengths > 0)
         self.norms = None
 
@@ -147,12 +152,12 @@ class Changing(Attributes):
         end = start + len(keys)
         if not keys:
             return
-        self.index_to_key[start:end] = keys
-        self.key_to_index.update(zip(keys, range(start, end), strict=True))
         if end > len(self.vectors):
             self._grow(end)
         self._writable()[start:end] = rows
+        self.index_to_key[start:end] = keys  # after the rows: another thread may be looking for neighbours
         self._lengthen_attributes()
+        self.key_to_index.update(zip(keys, range(start, end), strict=True))
 
     def _grow(self, rows: int) -> None:
         """More rows, with some room beyond them: words that come one by one must not each copy all the others."""

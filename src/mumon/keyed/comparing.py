@@ -63,7 +63,8 @@ class Comparing(Searching):
         others = [self.get_index(word) for word in other_words or ()]
         if others:
             return (1 - self.cosine_similarities(vector, self.vectors[others])).astype(np.float32)
-        return 1 - neighbours.scores_of_one(self.vectors, self.norms, unit(vector), 0, len(self))
+        vectors, norms, keys, _ = self._snapshot()
+        return 1 - neighbours.scores_of_one(vectors, norms, unit(vector), 0, min(len(keys), len(vectors)))
 
     def wmdistance(self, document1: Sequence[Key], document2: Sequence[Key], norm: bool = True) -> float:
         """The Word Mover's Distance (Kusner et al. 2015): the least work that turns one list of words into the other.

@@ -65,8 +65,9 @@ class Lookup(Storage):
 
     def get_normed_vectors(self) -> Floats:
         """A copy of all vectors, scaled to length 1; rows of zeros stay zeros."""
-        lengths = self.norms[:, None]
-        return np.divide(self.vectors, lengths, out=np.zeros(self.vectors.shape, np.float32), where=lengths > 0)
+        vectors, norms, *_ = self._snapshot()
+        lengths = norms[:, None]
+        return np.divide(vectors, lengths, out=np.zeros(vectors.shape, np.float32), where=lengths > 0)
 
     def get_mean_vector(
         self,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,14 @@ from mumon import neighbours
 from mumon.errors import OptionError
 from mumon.keyed.keys import KEY_TYPES, Items, Key, Ranking, as_list
 from mumon.keyed.lookup import Lookup
+from mumon.keyed.storage import Snapshot
 from mumon.neighbours import Floats
 
 if TYPE_CHECKING:
     from mumon.keyed.ann import Index
     from mumon.progress import Progress
+
+T = TypeVar("T")
 
 
 class Searching(Lookup):
@@ -66,17 +69,21 @@ class Searching(Lookup):
         if topn is not None and topn < 1:
             return []
         keys, weights = self._weighted(positive, negative)
-        query = self.get_mean_vector(keys, weights, post_normalize=True, ignore_missing=False)
-        asked = self._rows_asked(keys)
+        (query, asked), now = self._now(
+            lambda: (
+                self.get_mean_vector(keys, weights, post_normalize=True, ignore_missing=False),
+                self._rows_asked(keys),
+            )
+        )
         if indexer is not None and topn is not None:
             if clip_start or clip_end or restrict_vocab:
                 raise OptionError("an indexer searches all words; leave out clip_start, clip_end and restrict_vocab")
             return self._through(indexer, query, topn, asked)
-        start, end = self._range(clip_start, clip_end, restrict_vocab)
+        rows = start, end = _range(now, clip_start, clip_end, restrict_vocab)
         if topn is None:
-            return neighbours.scores_of_one(self.vectors, self.norms, query, start, end)
-        indices, scores = self.nearest(query[None], topn, [asked], start, end)
-        return self._ranking(indices[0], scores[0])
+            return neighbours.scores_of_one(now.vectors, now.norms, query, start, end)
+        indices, scores = neighbours.nearest(now.vectors, now.norms, query[None], topn, [asked], rows)
+        return _ranking(now.keys, indices[0], scores[0])
 
     @overload
     def most_similar_cosmul(
@@ -102,19 +109,24 @@ class Searching(Lookup):
         if not pos:
             raise OptionError("0 positive words were given; 3CosMul needs at least 1")
         keys = [*pos, *neg]
-        rows = [self._checked(key) if isinstance(key, np.ndarray) else self.get_vector(key, norm=True) for key in keys]
-        start, end = self._range(0, None, restrict_vocab)
+        (rows, asked), now = self._now(
+            lambda: (
+                [self._checked(key) if isinstance(key, np.ndarray) else self.get_vector(key, True) for key in keys],
+                self._rows_asked(keys),
+            )
+        )
+        start, end = _range(now, 0, None, restrict_vocab)
         blocks: list[Floats] = []
-        for _, cosines in neighbours.score_blocks(self.vectors, self.norms, np.array(rows, np.float32), start, end):
+        for _, cosines in neighbours.score_blocks(now.vectors, now.norms, np.array(rows, np.float32), start, end):
             shifted = (1 + cosines) / 2  # their footnote 7: from [-1, 1] to [0, 1], so that products keep their order
             ratio = shifted[: len(pos)].prod(axis=0) / (shifted[len(pos) :].prod(axis=0) + np.float32(1e-6))
             blocks.append(np.asarray(ratio, np.float32))
         scores = neighbours.joined(blocks)
         if topn is None:
             return scores
-        scores[[row for row in self._rows_asked(keys) if row < end]] = -np.inf
+        scores[[row for row in asked if row < end]] = -np.inf
         indices = neighbours.largest(scores[None], topn)[0]
-        return self._ranking(indices, scores[indices])
+        return _ranking(now.keys, indices, scores[indices])
 
     def nearest(
         self,
@@ -134,8 +146,9 @@ class Searching(Lookup):
         >>> wv.nearest(np.eye(2), topn=2, exclude=[[0], []])[0].tolist()
         [[1, 2], [2, 1]]
         """
-        rows = self._range(clip_start, clip_end, None)
-        return neighbours.nearest(self.vectors, self.norms, queries, topn, exclude, rows)
+        now = self._snapshot()
+        rows = _range(now, clip_start, clip_end, None)
+        return neighbours.nearest(now.vectors, now.norms, queries, topn, exclude, rows)
 
     def similar_by_key(self, key: Key, topn: int = 10, restrict_vocab: int | None = None) -> Ranking:
         """The words most similar to a word."""
@@ -186,12 +199,14 @@ class Searching(Lookup):
         if indexer.wv is not self:
             raise OptionError("the indexer was made of other vectors; make one of these by index()")
         indices, scores = indexer.nearest(query[None], topn, [asked])
-        return self._ranking(indices[0], scores[0])
+        return _ranking(self.index_to_key, indices[0], scores[0])
 
-    def _range(self, start: int, end: int | None, restrict_vocab: int | None) -> tuple[int, int]:
-        rows = self.next_index  # a row that is only reserved is no answer
-        first, last, _ = slice(start, end or None).indices(rows)
-        return (0, min(restrict_vocab, rows)) if restrict_vocab else (first, max(first, last))
+    def _now(self, ask: Callable[[], T]) -> tuple[T, Snapshot]:
+        """What is found out about the words of a question, and the vectors in which it was found."""
+        while True:
+            vectors, found, now = self._vectors, ask(), self._snapshot()
+            if now.vectors is vectors:  # no other thread has exchanged them meanwhile
+                return found, now
 
     def _weighted(self, positive: Items, negative: Items) -> tuple[list[Any], list[float]]:
         keys: list[Any] = []
@@ -209,6 +224,13 @@ class Searching(Lookup):
         """The rows of words that must not be answered; vectors have none, and words may be without."""
         return [self.get_index(key) for key in keys if isinstance(key, KEY_TYPES) and self.has_index_for(key)]
 
-    def _ranking(self, indices: NDArray[np.int64], scores: Floats) -> Ranking:
-        pairs = zip(indices.tolist(), scores.tolist(), strict=True)
-        return [(self.index_to_key[i], score) for i, score in pairs if i >= 0 and score != -np.inf]
+
+def _range(now: Snapshot, start: int, end: int | None, restrict_vocab: int | None) -> tuple[int, int]:
+    rows = now.rows  # one that is only reserved is no answer
+    first, last, _ = slice(start, end or None).indices(rows)
+    return (0, min(restrict_vocab, rows)) if restrict_vocab else (first, max(first, last))
+
+
+def _ranking(keys: list[Any], indices: NDArray[np.int64], scores: Floats) -> Ranking:
+    pairs = zip(indices.tolist(), scores.tolist(), strict=True)
+    return [(keys[i], score) for i, score in pairs if i >= 0 and score != -np.inf]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,32 @@ from numpy.typing import NDArray
 from mumon.errors import FormatError, OptionError
 from mumon.keyed.keys import RENAMED, Keys, Renamed, checked_keys
 from mumon.neighbours import Floats, row_norms
+
+
+class Norms:
+    """The lengths of a matrix's rows, computed when first asked for.
+
+    Whoever changes rows puts new Norms in the place of the old: what another thread was computing of the rows as they
+    were goes to the old ones, and is forgotten with them.
+    """
+
+    def __init__(self, vectors: Floats | None = None, norms: Floats | None = None) -> None:
+        self._held = None if vectors is None or norms is None else (vectors, norms)
+
+    def of(self, vectors: Floats) -> Floats:
+        held = self._held
+        if held is None or held[0] is not vectors:
+            held = self._held = vectors, row_norms(vectors)
+        return held[1]
+
+
+class Snapshot(NamedTuple):
+    """Vectors, their lengths and their keys, of one moment; `rows` of them have a key."""
+
+    vectors: Floats
+    norms: Floats
+    keys: list[Any]
+    rows: int
 
 
 class Storage:
@@ -29,7 +55,7 @@ class Storage:
     ) -> None: ...
 
     def __init__(self, *given: Any, **named: Any) -> None:
-        self._norms: Floats | None = None
+        self._norms = Norms()
         self._room: Floats | None = None  # the rows that `vectors` is the beginning of, where it has grown
         self._next = 0
         self.expandos = {}
@@ -77,7 +103,7 @@ class Storage:
         rows = np.asarray(matrix, np.float32)
         if rows.ndim != 2:
             raise FormatError(f"vectors of shape {rows.shape} were given; they are a matrix of one row for each word")
-        self._vectors, self._norms, self._room = rows, None, None
+        self._vectors, self._norms, self._room = rows, Norms(), None
 
     @property
     def vector_size(self) -> int:
@@ -105,10 +131,11 @@ class Storage:
         keys = self.index_to_key
         if not keys or keys[-1] is not None:
             return len(keys)
-        self._next = min(self._next, len(keys))
-        while keys[self._next] is not None:
-            self._next += 1
-        return self._next
+        place = min(self._next, len(keys))
+        while place < len(keys) and keys[place] is not None:
+            place += 1
+        self._next = place
+        return place
 
     @property
     def mapfile_path(self) -> None:
@@ -117,18 +144,25 @@ class Storage:
     @property
     def norms(self) -> Floats:
         """The Euclidean length of each vector, computed when first asked for; assign None after changes in place."""
-        self.fill_norms()
-        assert self._norms is not None
-        return self._norms
+        return self._norms.of(self._vectors)
 
     @norms.setter
     def norms(self, norms: NDArray[Any] | None) -> None:
-        self._norms = None if norms is None else np.asarray(norms, np.float32)
+        self._norms = Norms() if norms is None else Norms(self._vectors, np.asarray(norms, np.float32))
 
     def fill_norms(self, force: bool = False) -> None:
         """Compute the norms if they are not there; `force` after the vectors changed in place."""
-        if self._norms is None or force:
-            self._norms = row_norms(self.vectors)
+        if force:
+            self._norms = Norms()
+        self._norms.of(self._vectors)
+
+    def _snapshot(self) -> Snapshot:
+        """What belongs together, though another thread may be adding or exchanging words."""
+        while True:
+            norms, vectors, keys = self._norms, self._vectors, self.index_to_key
+            rows = min(self.next_index, len(vectors), len(keys))
+            if vectors is self._vectors:
+                return Snapshot(vectors, norms.of(vectors), keys, rows)
 
     def __getstate__(self) -> dict[str, Any]:
         """For copies, which must not write their new rows to the room of the original."""
