@@ -298,6 +298,39 @@ def test_counts_and_locks_grow_with_the_words():
     assert wv.get_vecattr("z", "count") == 0 and len(wv.counts) == len(wv.vectors) == len(wv) == V + 3
 
 
+def test_attributes_are_not_copied_for_every_word_that_comes():
+    wv = WordVectors(WORDS, matrix(), np.arange(V))
+    wv.set_vecattr("w1", "language", "en")
+    wv.vectors_lockf = np.zeros(V, np.float32)
+    held = (lambda: wv.counts, lambda: wv.expandos["language"], lambda: wv.vectors_lockf)
+    moves = [0, 0, 0]
+    for number in range(1000):
+        before = [values().ctypes.data for values in held]
+        wv.add_vector(f"x{number}", np.ones(D))
+        moves = [count + (values().ctypes.data != at) for count, values, at in zip(moves, held, before, strict=True)]
+        assert [len(values()) for values in held] == [len(wv)] * 3
+    assert max(moves) < 50
+    assert wv.counts.tolist() == [*range(V), *[0] * 1000]
+    assert wv.vectors_lockf.tolist() == [0] * V + [1] * 1000
+    assert wv.get_vecattr("w1", "language") == "en" and wv.get_vecattr("x999", "language") == 0
+
+
+def test_room_for_attributes_is_nobody_elses():
+    wv = WordVectors(WORDS, matrix(), np.arange(V))
+    wv.add_vector("x", np.ones(D))
+    twins = [WordVectors(list(wv), wv.vectors, wv.counts), copy.deepcopy(wv)]
+    twins[0].add_vectors(["y"], [np.ones(D)], {"count": [5]})
+    wv.add_vectors(["z"], [np.ones(D)], {"count": [7]})
+    twins[1].add_vectors(["y"], [np.ones(D)], {"count": [5]})
+    assert [other.get_vecattr("y", "count") for other in twins] == [5, 5] and wv.get_vecattr("z", "count") == 7
+    for part in (slice(10), slice(5, 15), slice(0, 20, 2)):
+        kept = wv.counts[part].tolist()
+        wv.expandos["count"] = wv.counts[part]  # of the same room, and lengthened with zeros all the same
+        wv.allocate_vecattrs()
+        assert wv.counts.tolist() == kept + [0] * (len(wv) - 10)
+        wv.add_vector(f"after {part}", np.ones(D))
+
+
 def test_nothing_changes_where_adding_is_refused():
     wv = both(counts=np.arange(V, 0, -1))[0]
     for keys, rows, extras, sentence in (

@@ -38,7 +38,7 @@ class Attributes(Lookup):
                     f"the attribute {attr!r} of the {len(self)} words holds {held.dtype} and cannot hold {kind}; "
                     "convert the values, or choose another name"
                 )
-            self.expandos[attr] = resized(held, len(self))
+            self.expandos[attr] = self._resized(f"attribute {attr}", held)
 
     def set_vecattr(self, key: Key, attr: str, val: Any) -> None:
         """Keep a value for a word, under a name; the first value decides which type the others must have.
@@ -75,14 +75,23 @@ class Attributes(Lookup):
             raise UnknownVecattrError(f"there is no attribute {attr!r} of the {len(self)} words; {known}")
         return self.expandos[attr]
 
+    def _resized(self, name: str, values: NDArray[Any], fill: float = 0) -> NDArray[Any]:
+        """The values, cut or lengthened to one for each word.
 
-def resized(values: NDArray[Any], length: int, fill: float = 0) -> NDArray[Any]:
-    """The values, cut or lengthened."""
-    if len(values) == length:
-        return values
-    longer = np.full((length, *values.shape[1:]), fill, values.dtype)
-    longer[: min(len(values), length)] = values[:length]
-    return longer
+        With some room beyond, of which `_spares` knows: words that come one by one must not each copy all the others.
+        """
+        here, wanted = len(values), len(self)
+        if here >= wanted:
+            return values if here == wanted else values[:wanted].copy()
+        beginning, room = self._spares.get(name, (None, values))
+        if values is not beginning or len(room) < wanted:
+            spare = wanted // 8 if wanted - here <= here // 8 + 1 else 0
+            room = np.empty((wanted + spare, *values.shape[1:]), values.dtype)
+            room[:here] = values
+        room[here:wanted] = fill
+        longer = room[:wanted]
+        self._spares[name] = longer, room
+        return longer
 
 
 def _array_type(kind: Any) -> np.dtype[Any]:

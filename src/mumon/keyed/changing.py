@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mumon.errors import OptionError
-from mumon.keyed.attributes import Attributes, resized
+from mumon.keyed.attributes import Attributes
 from mumon.keyed.keys import KEY_TYPES, Key, VecattrTypeError, check_one_kind, checked_keys
 from mumon.keyed.storage import Norms
 from mumon.neighbours import Floats
@@ -91,8 +91,9 @@ class Changing(Attributes):
         """Let the most frequent words have the first rows; of equally frequent ones the last is first, as in gensim."""
         if not len(self):
             return
-        counts = resized(self._vecattrs("count"), len(self))
+        self._vecattrs("count")
         self._lengthen_attributes()
+        counts = self.expandos["count"]
         order = np.lexsort((-np.arange(len(counts)), -counts))
         filled = self.next_index
         order = np.concatenate([order[order < filled], np.arange(filled, len(self))])
@@ -177,7 +178,7 @@ class Changing(Attributes):
     def _lengthen_attributes(self) -> None:
         self.allocate_vecattrs()
         if len(self.vectors_lockf) > 1:
-            self.vectors_lockf = resized(self.vectors_lockf, len(self), fill=1)
+            self.vectors_lockf = self._resized("locks", self.vectors_lockf, fill=1)
 
     def _checked_extras(self, extras: Mapping[str, Any], many: int) -> dict[str, NDArray[Any]]:
         """The values of every attribute, each checked before anything changes."""

@@ -57,6 +57,7 @@ class Storage:
     def __init__(self, *given: Any, **named: Any) -> None:
         self._norms = Norms()
         self._room: Floats | None = None  # the rows that `vectors` is the beginning of, where it has grown
+        self._spares: dict[str, tuple[NDArray[Any], NDArray[Any]]] = {}  # beginning and room, of attributes and locks
         self._next = 0
         self.expandos = {}
         self.vectors_lockf = np.ones(1, np.float32)
@@ -166,7 +167,7 @@ class Storage:
 
     def __getstate__(self) -> dict[str, Any]:
         """For copies, which must not write their new rows to the room of the original."""
-        return {**self.__dict__, "_room": None}
+        return {**self.__dict__, "_room": None, "_spares": {}}
 
 
 for _name in RENAMED:  # not __getattr__, which would slow every other attribute down
