@@ -14,6 +14,7 @@ from hypothesis.extra import numpy as hnp
 
 import mumon.neighbours
 from mumon.errors import FormatError, MissingWordError, OptionError
+from mumon.keyed import lookup
 from mumon.vectors import WordVectors
 
 V, D = 500, 20
@@ -125,6 +126,40 @@ def test_mean_vector_is_gensims(ours, theirs, pre, post, weights):
     np.testing.assert_allclose(
         ours.get_mean_vector(keys, **arguments), theirs.get_mean_vector(keys, **arguments), atol=2e-6
     )
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.integers(0, 11) | st.sampled_from(["w3", "w0", "missing", "a vector"]), min_size=1, max_size=9),
+    st.booleans(), st.booleans(), st.integers(1, 5), st.sampled_from([0, 3]), st.integers(0, 99),
+)  # fmt: skip
+def test_a_mean_is_the_sum_one_by_one(items, pre, post, block, few, seed):
+    rng = np.random.default_rng(seed)
+    vectors = rng.standard_normal((12, 5)).astype(np.float32)
+    vectors[[0, 7]] = 0
+    wv, given = WordVectors([f"w{i}" for i in range(12)], vectors), rng.standard_normal(5).astype(np.float32)
+    keys = [given if item == "a vector" else item for item in items]
+    weights = rng.standard_normal(len(keys))
+    total, size = np.zeros(5), 0.0
+    for key, weight in zip(keys, weights, strict=True):
+        if isinstance(key, np.ndarray) or key in wv:
+            total += weight * (key if isinstance(key, np.ndarray) else wv.get_vector(key, norm=pre))
+            size += abs(weight)
+    expected = total / size if size else total
+    expected = expected / np.linalg.norm(expected) if post and expected.any() else expected
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lookup, "SUMMED", block)
+        patch.setattr(lookup, "FEW", few)
+        np.testing.assert_allclose(wv.get_mean_vector(keys, weights, pre, post), expected, atol=2e-6)
+    if "missing" in items:
+        with pytest.raises(MissingWordError, match="'missing' is not among the 12 words"):
+            wv.get_mean_vector(keys, ignore_missing=False)
+
+
+def test_a_mean_of_many_words_is_one_product(monkeypatch):
+    wv = WordVectors([f"w{i}" for i in range(50)], np.eye(50, dtype=np.float32))
+    monkeypatch.setattr(WordVectors, "get_vector", lambda *_: pytest.fail("a vector was taken by itself"))
+    np.testing.assert_allclose(wv.get_mean_vector([f"w{i}" for i in range(50)]), np.full(50, 0.02), rtol=1e-6)
 
 
 def test_lookup_is_gensims(ours, theirs):

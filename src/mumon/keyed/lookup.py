@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -12,7 +13,10 @@ from numpy.typing import NDArray
 from mumon.errors import OptionError
 from mumon.keyed.keys import KEY_TYPES, Key, UnknownKeyError
 from mumon.keyed.storage import Storage
-from mumon.neighbours import Floats, unit
+from mumon.neighbours import Floats, row_norms, unit
+
+FEW = 4  # rows that are added up faster one by one
+SUMMED = 4096  # rows added up at a time: they are copied to float64
 
 
 class Lookup(Storage):
@@ -88,18 +92,42 @@ class Lookup(Storage):
         if scale.shape != (len(items),):
             raise OptionError(f"{len(items)} words came with weights of shape {scale.shape}; give one weight each")
         mean: NDArray[np.float64] = np.zeros(self.vector_size)
+        places: list[int] = []
+        shares: list[float] = []
         total = 0.0
         for item, weight in zip(items, scale.tolist(), strict=True):
             if isinstance(item, np.ndarray):
-                vector = self._checked(item)
+                mean += weight * self._checked(item)
+            elif (place := self.get_index(item, -1)) >= 0:
+                places.append(place)
+                shares.append(weight)
             elif not ignore_missing or self._has_vector(item):
-                vector = self.get_vector(item, norm=pre_normalize)
+                mean += weight * self.get_vector(item, norm=pre_normalize)
             else:
                 continue
-            mean += weight * vector
             total += abs(weight)
+        mean += self._sum_of_rows(places, shares, pre_normalize)
         mean = mean / total if total else mean
         return (unit(mean) if post_normalize else mean).astype(np.float32)
+
+    def _sum_of_rows(self, places: list[int], weights: list[float], norm: bool) -> NDArray[np.float64]:
+        """The rows, each scaled to length 1 if `norm` and times its weight, added up: many at once, which is faster."""
+        vectors, total = self._vectors, np.zeros(self.vector_size)
+        if len(places) <= FEW:
+            for place, weight in zip(places, weights, strict=True):
+                row = vectors[place]
+                length = math.sqrt(row @ row) if norm else 1
+                total += weight / (length or 1) * row
+            return total
+        for start in range(0, len(places), SUMMED):
+            rows = vectors[places[start : start + SUMMED]].astype(np.float64)
+            shares = np.array(weights[start : start + SUMMED])
+            if norm:
+                lengths = row_norms(rows)
+                lengths[lengths == 0] = 1
+                shares /= lengths
+            total += shares @ rows
+        return total
 
     def _has_vector(self, key: object) -> bool:
         """Whether `get_vector` has something to give, be it made for the occasion."""
