@@ -179,6 +179,14 @@ def test_impossible_questions_are_refused(wv, index):
     refused(broken.index, "'b' holds nan", error=FormatError)
 
 
+@pytest.mark.parametrize("method", ["most_similar", "nearest", "recall"])
+def test_a_topn_that_is_no_whole_number_is_refused(wv, index, method):
+    arguments = {"most_similar": ["w1"], "nearest": [wv.vectors[:1]], "recall": [10]}[method]
+    for topn in (3.5, "x", None):
+        refused(lambda topn=topn: getattr(index, method)(*arguments, topn), "topn is .* where a whole number is needed",
+                error=OptionError)  # fmt: skip
+
+
 def test_without_usearch_one_sentence_names_the_extra(monkeypatch, wv):
     monkeypatch.setitem(sys.modules, "usearch", None)
     monkeypatch.setitem(sys.modules, "usearch.index", None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import re
 import subprocess
 import sys
 
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from samples import refused
 
 import mumon.neighbours
 from mumon.errors import FormatError, MissingWordError, OptionError
@@ -158,7 +160,7 @@ def test_a_mean_is_the_sum_one_by_one(items, pre, post, block, few, seed):
 
 def test_a_mean_of_many_words_is_one_product(monkeypatch):
     wv = WordVectors([f"w{i}" for i in range(50)], np.eye(50, dtype=np.float32))
-    monkeypatch.setattr(WordVectors, "get_vector", lambda *_: pytest.fail("a vector was taken by itself"))
+    monkeypatch.setattr(WordVectors, "get_vector", lambda *_, **__: pytest.fail("a vector was taken by itself"))
     np.testing.assert_allclose(wv.get_mean_vector([f"w{i}" for i in range(50)]), np.full(50, 0.02), rtol=1e-6)
 
 
@@ -309,6 +311,24 @@ def test_impossible_questions_get_one_sentence(call, sentence):
     with pytest.raises(OptionError, match=sentence) as caught:
         call(WordVectors(["a", "b"], np.eye(2, dtype=np.float32)))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("topn", [3.5, "x", [2]])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda wv, topn: wv.most_similar("w1", topn=topn),
+        lambda wv, topn: wv.most_similar_cosmul("w1", topn=topn),
+        lambda wv, topn: wv.similar_by_key("w1", topn),
+        lambda wv, topn: wv.similar_by_word("w1", topn),
+        lambda wv, topn: wv.similar_by_vector(wv["w1"], topn),
+        lambda wv, topn: wv.relative_cosine_similarity("w1", "w2", topn),
+        lambda wv, topn: wv.nearest(wv[["w1"]], topn),
+    ],
+)
+def test_a_topn_that_is_no_whole_number_is_refused(ours, call, topn):
+    refused(lambda: call(ours, topn), re.escape(f"topn is {topn!r} where a whole number is needed"), error=OptionError)
+    assert call(ours, np.int64(3)) is not None
 
 
 def test_words_vectors_and_counts_must_agree():

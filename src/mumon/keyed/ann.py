@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mumon.errors import FormatError, OptionError, one_line
-from mumon.keyed.keys import Items, Ranking
+from mumon.keyed.keys import Items, Ranking, checked_topn
 from mumon.neighbours import Floats, unit
 from mumon.progress import Progress, chosen_progress
 
@@ -113,7 +113,7 @@ class Index:
             raise OptionError(
                 f"queries of shape {queries.shape} were given; give rows of {self.wv.vector_size} numbers"
             )
-        topn = max(0, min(topn, self._rows))
+        topn = max(0, min(checked_topn(topn), self._rows))
         most = 0 if exclude is None else max((len(list(rows)) for rows in exclude), default=0)
         wanted = topn if self.dtype == "f32" else 2 * topn  # rounded numbers may put a true neighbour a little too late
         count = min(wanted + most, len(self))
@@ -147,6 +147,7 @@ class Index:
 
         A neighbour as near as the last true one counts as well.
         """
+        topn = checked_topn(topn)
         rows = np.flatnonzero(self.wv.norms[: self._rows])
         if not len(rows) or sample < 1 or topn < 1:
             raise OptionError(f"sample is {sample} of {len(rows)} vectors and topn {topn}; all must be at least 1")

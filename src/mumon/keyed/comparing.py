@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mumon import neighbours
 from mumon.errors import OptionError
-from mumon.keyed.keys import Key, UnsupportedError
+from mumon.keyed.keys import Key, UnsupportedError, checked_topn
 from mumon.keyed.searching import Searching
 from mumon.neighbours import Floats, row_norms, unit
 
@@ -44,7 +44,7 @@ class Comparing(Searching):
 
         Leeuwenberg et al. (2016) take words above 0.10 (at 10 nearest) for possible synonyms.
         """
-        nearest = self.similar_by_key(wa, topn)
+        nearest = self.similar_by_key(wa, checked_topn(topn))
         if not nearest:
             raise OptionError(f"there are 0 neighbours of {wa!r} to compare with (topn is {topn}); ask for at least 1")
         total = sum(score for _, score in nearest)

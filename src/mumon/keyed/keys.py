@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import operator
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
@@ -113,6 +114,14 @@ def as_list(items: Items) -> list[Any]:
     if isinstance(items, KEY_TYPES) or (isinstance(items, np.ndarray) and items.ndim == 1):
         return [items]
     return list(items)  # type: ignore[arg-type]
+
+
+def checked_topn(topn: Any) -> int:
+    """How many answers are wanted, as an int."""
+    try:
+        return operator.index(topn)
+    except TypeError:
+        raise OptionError(f"topn is {topn!r} where a whole number is needed; give one, like 10") from None
 
 
 class Renamed:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mumon import neighbours
 from mumon.errors import OptionError
-from mumon.keyed.keys import KEY_TYPES, Items, Key, Ranking, as_list
+from mumon.keyed.keys import KEY_TYPES, Items, Key, Ranking, as_list, checked_topn
 from mumon.keyed.lookup import Lookup
 from mumon.keyed.storage import Snapshot
 from mumon.neighbours import Floats
@@ -66,6 +66,7 @@ class Searching(Lookup):
         `topn=None` gives the similarity of every word between `clip_start` and `clip_end` instead. `indexer` is what
         `index()` returns, or an indexer of gensim's: anything with a method most_similar(vector, topn).
         """
+        topn = None if topn is None else checked_topn(topn)
         if topn is not None and topn < 1:
             return []
         keys, weights = self._weighted(positive, negative)
@@ -103,6 +104,7 @@ class Searching(Lookup):
         restrict_vocab: int | None = None,
     ) -> Ranking | Floats:
         """Levy and Goldberg's 3CosMul: the product of similarities to `positive` over that to `negative`."""
+        topn = None if topn is None else checked_topn(topn)
         if topn is not None and topn < 1:
             return []
         pos, neg = as_list(positive), as_list(negative)
@@ -148,7 +150,7 @@ class Searching(Lookup):
         """
         now = self._snapshot()
         rows = _range(now, clip_start, clip_end, None)
-        return neighbours.nearest(now.vectors, now.norms, queries, topn, exclude, rows)
+        return neighbours.nearest(now.vectors, now.norms, queries, checked_topn(topn), exclude, rows)
 
     def similar_by_key(self, key: Key, topn: int = 10, restrict_vocab: int | None = None) -> Ranking:
         """The words most similar to a word."""
