@@ -682,6 +682,22 @@ def test_gensims_file_names_save_and_load(tmp_path, name):
     assert back.index_to_key == WORDS and back.counts.tolist() == ours.counts.tolist()
 
 
+def test_saving_says_what_is_left_out(tmp_path, caplog):
+    wv = both(counts=np.arange(V))[0]
+    wv.vectors_lockf = np.ones(V, np.float32)
+    with caplog.at_level(logging.WARNING):
+        wv.save(tmp_path / "whole.kv")
+    assert caplog.messages == []
+    wv.set_vecattr("w1", "language", "en")
+    wv.set_vecattr("w1", "rank", 3)
+    wv.vectors_lockf[2] = 0
+    with caplog.at_level(logging.WARNING):
+        wv.save(tmp_path / "parts.kv")
+    (message,) = caplog.messages
+    assert "parts.kv: left out the attribute 'language', the attribute 'rank', vectors_lockf: files" in message
+    np.testing.assert_array_equal(WordVectors.load(tmp_path / "parts.kv").counts, wv.counts)
+
+
 def test_what_makes_no_sense_is_refused_in_one_sentence(tmp_path):
     ours, _ = both()
     refused(lambda: ours.save(tmp_path / "v", pickle_protocol=4), "never a pickle", error=OptionError)

@@ -128,7 +128,8 @@ class WordVectors(Comparing, Changing):
         """Write to disk, in the format that `format` or the extension names; see `mumon.formats.FORMATS`.
 
         `dtype` is how numbers are written, where the format leaves a choice: "float32" brings them back as they are.
-        The extensions that gensim's documentation uses (.kv, .wordvectors, .model) stand for a mumon folder.
+        The extensions that gensim's documentation uses (.kv, .wordvectors, .model) stand for a mumon folder. Attributes
+        other than counts and `vectors_lockf` are left out, with a warning.
         """
         from mumon.formats import write_vectors
 
@@ -138,6 +139,9 @@ class WordVectors(Comparing, Changing):
             raise OptionError(f"a {type(path).__name__} was given where the name of a file is needed; {NO_PICKLE}")
         if format is None and Path(path).suffix.lower() in GENSIM_NAMES:
             format = "mumon"
+        lost = self._unsaved()
+        if lost:
+            log.warning("%s: left out %s: files of vectors hold words, vectors and counts only", path, ", ".join(lost))
         rows = self.next_index
         counts = None if self.counts is None else self.counts[:rows]
         write_vectors(path, self._words(), self.vectors[:rows], counts, format, dtype, self.integer_keys)
@@ -218,6 +222,11 @@ class WordVectors(Comparing, Changing):
 
         loaded = word2vec_options.read(fname, fvocab, binary, encoding, unicode_errors, limit, datatype, no_header)
         return cls(loaded.words, loaded.vectors, loaded.counts)
+
+    def _unsaved(self) -> list[str]:
+        """What no file holds, by name."""
+        lost = [f"the attribute {attr!r}" for attr in self.expandos if attr != "count"]
+        return lost + (["vectors_lockf"] if (self.vectors_lockf != 1).any() else [])
 
     def _words(self) -> list[str]:
         """The keys as files hold them."""
