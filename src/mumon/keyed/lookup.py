@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -115,9 +114,7 @@ class Lookup(Storage):
         vectors, total = self._vectors, np.zeros(self.vector_size)
         if len(places) <= FEW:
             for place, weight in zip(places, weights, strict=True):
-                row = vectors[place]
-                length = math.sqrt(row @ row) if norm else 1
-                total += weight / (length or 1) * row
+                total += weight * (unit(vectors[place]) if norm else vectors[place])
             return total
         for start in range(0, len(places), SUMMED):
             rows = vectors[places[start : start + SUMMED]].astype(np.float64)
