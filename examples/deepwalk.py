@@ -18,7 +18,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from maps import draw_bars, draw_map, on_a_plane
+from maps import draw_bars, draw_map, need_matplotlib, on_a_plane
 
 from mumon.plot_style import STYLE
 from mumon.walks import random_walks
@@ -104,13 +104,14 @@ def edge_purity(edges: np.ndarray, packages: np.ndarray) -> float:
 
 def main(arguments: list[str] | None = None) -> dict[str, float]:
     """Read the graph, walk, train, tell, draw; gives the shares of neighbours of the same package."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("deepwalk.png"))
     parser.add_argument("--small", action="store_true", help="a fifth of the walks, a plainer map")
     given = parser.parse_args(arguments)
+    need_matplotlib()
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
     print("Reading the standard library …")
     names, edges = import_graph()
     packages, degrees = packages_of(names), np.bincount(edges.ravel())

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow.compute as pc
-from maps import draw_bars, draw_map, on_a_plane
+from maps import draw_bars, draw_map, need_matplotlib, on_a_plane
 from pyarrow import csv
 from scipy import sparse
 from simulate_sessions import simulate
@@ -116,6 +116,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     parser.add_argument("--out", type=Path, default=Path("item2vec.png"))
     parser.add_argument("--small", action="store_true", help="a smaller shop, a plainer map")
     given = parser.parse_args(arguments)
+    need_matplotlib()
     with tempfile.TemporaryDirectory() as folder:
         path = given.sessions or Path(folder) / "sessions.csv"
         if given.sessions is None:
@@ -123,9 +124,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
             simulate(path, *((4_000, 60) if given.small else (20_000, 250)))
         sessions, categories = read_sessions(path, given.session, given.item, given.time, given.category)
     cut = len(sessions) * 4 // 5
-    print(
-        f"{len(sessions):,} sessions of {len(categories):,} items, the last {len(sessions) - cut:,} of them for testing"
-    )
+    print(f"{len(sessions):,} sessions of {len(categories):,} items, the last {len(sessions) - cut:,} for testing")
     rates, models = {}, {}
     for library in ("mumon", "gensim"):
         if importlib.util.find_spec(library):

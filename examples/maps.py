@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 
 import numpy as np
@@ -9,6 +10,14 @@ import numpy as np
 from mumon.plot_style import COLOURS, INK, PALE
 
 HALO = {"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 1.5}
+
+
+def need_matplotlib() -> None:
+    """End the program in one sentence if there is nothing to draw with: before the work, not after it."""
+    try:
+        importlib.import_module("matplotlib.figure")
+    except ImportError as error:
+        raise SystemExit(f"the picture needs matplotlib ({error}); pip install 'mumon[plot]'") from None
 
 
 def on_a_plane(vectors: np.ndarray, quick: bool = False) -> np.ndarray:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 import csv
 import itertools
+import os
 import struct
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -68,6 +71,18 @@ def test_item2vec_runs_on_a_file_without_categories(tmp_path):
     (tmp_path / "clicks.csv").write_text("\n".join(lines) + "\n")
     rates = item2vec.main(["--small", "--sessions", str(tmp_path / "clicks.csv"), "--out", str(tmp_path / "items.png")])
     assert rates["mumon"] > 1.5 * rates["popularity"]
+
+
+@pytest.mark.parametrize("name", ["item2vec", "deepwalk"])
+def test_an_example_that_cannot_draw_says_so_in_one_sentence_before_it_works(name, tmp_path):
+    (tmp_path / "matplotlib").mkdir()
+    (tmp_path / "matplotlib" / "__init__.py").write_text("raise ImportError('No module named matplotlib')\n")
+    paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    call = [sys.executable, str(EXAMPLES / f"{name}.py"), "--small", "--out", str(tmp_path / "map.png")]
+    told = subprocess.run(call, env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert (told.returncode, told.stdout) == (1, "")
+    assert len(told.stderr.splitlines()) == 1 and told.stderr.endswith("pip install 'mumon[plot]'\n")
 
 
 def test_simulated_sessions_are_what_they_are_said_to_be(tmp_path):
