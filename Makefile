@@ -30,8 +30,10 @@ unit: $(VENV)/installed-dev
 bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/regression.py
 
-docs: $(VENV)/installed-dev
+docs: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --editable ".[docs]"
 	$(BIN)/mkdocs build --strict
+	@echo "Open build/site/index.html."
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -7,11 +7,13 @@ import inspect
 import json
 import math
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 
 from mumon import Checkpoints, Word2Vec, WordVectors
+from mumon import models as mumon_models
 from mumon.errors import CorpusError, FormatError, MissingWordError, OptionError
 from mumon.models.callbacks import CallbackAny2Vec
 
@@ -706,3 +708,46 @@ def test_new_weights_begin_a_new_history():
 def test_a_single_string_is_no_context():
     with pytest.raises(OptionError, match="'cat' is 1 string where a list of words is needed"):
         small().predict_output_word("cat")
+
+
+# ---- what is said on the way
+
+
+def test_gensims_rate_for_the_correct_update_is_warned_of_and_for_the_faulty_one_is_not():
+    with pytest.warns(UserWarning, match=r"alpha=0.025 is low for the correct update, which 0.3 suits here"):
+        model = small(alpha=0.025, progress=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.train(SENTENCES, start_alpha=0.025)  # further training may well be careful
+        for options in ({"update": "faulty"}, {"sg": 1}, {"alpha": 0.1}, {"alpha": None}):
+            small(**{"alpha": 0.025, "progress": False, **options})
+
+
+def test_whoever_asks_for_log_lines_gets_them_and_nobody_else(caplog):
+    small()
+    assert not caplog.records
+    with caplog.at_level("INFO"):
+        small()
+        small(progress=False)
+    lines = [record.getMessage() for record in caplog.records if record.name == "mumon"]
+    assert [line for line in lines if line.startswith("read 260 tokens")] == ["read 260 tokens in 60 sentences"]
+    assert any(line.startswith("trained 2 epochs") for line in lines)
+
+
+def test_a_file_read_as_the_wrong_kind_is_told_its_own(tmp_path):
+    model = small()
+    model.wv.save_word2vec_format(tmp_path / "v.bin", binary=True)
+    model.wv.save_word2vec_format(tmp_path / "v.txt")
+    for name, binary, advice in (("v.bin", False, "binary=True"), ("v.txt", True, "binary=False")):
+        with pytest.raises(FormatError, match=f"was read as .*; load it with {advice}"):
+            WordVectors.load_word2vec_format(tmp_path / name, binary=binary)
+
+
+def test_gensim_3s_questions_to_the_model_name_the_vectors():
+    model = small()
+    with pytest.raises(TypeError, match=r"model.wv\['cat'\]"):
+        model["cat"]
+    with pytest.raises(TypeError, match=r"'cat' in model.wv"):
+        _ = "cat" in model
+    with pytest.raises(AttributeError, match=r"import Doc2Vec from gensim.models"):
+        mumon_models.Doc2Vec  # noqa: B018

@@ -76,7 +76,7 @@ def test_the_names_are_gensims():
     assert ours.Phraser is ours.FrozenPhrases
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("options", OPTIONS)
 def test_counts_phrases_scores_and_texts_are_gensims(options):
     our, their = twins(TEXT, **options)
     assert len(our.export_phrases()) > 3  # else there is nothing to compare
@@ -281,7 +281,6 @@ def test_a_function_cannot_be_saved_but_what_it_found_can(tmp_path):
         {"min_count": 0},
         {"corpus_word_count": None},
     ],
-    ids=str,
 )
 def test_a_damaged_file_is_refused_in_a_sentence(tmp_path, change):
     path = tmp_path / "p.json"
@@ -306,7 +305,6 @@ def test_a_damaged_file_is_refused_in_a_sentence(tmp_path, change):
         ({"delimiter": "\ud800"}, "UTF-8"),
         ({"max_vocab_size": 0}, "0"),
     ],
-    ids=str,
 )
 def test_an_impossible_option_is_refused_in_a_sentence(options, number):
     refused(lambda: ours.Phrases(TEXT, progress=False, **options), number, error=OptionError)

@@ -205,6 +205,12 @@ class Word2Vec(ModelDisk):
         words = 0 if self.vocabulary is None else len(self.vocabulary)
         return f"Word2Vec<vocab={words}, vector_size={self.vector_size}, alpha={self.alpha}>"
 
+    def __getitem__(self, key: Any) -> Any:
+        raise TypeError(f"model[{key!r}] is gensim 3's; ask the vectors: model.wv[{key!r}]")
+
+    def __contains__(self, key: Any) -> bool:
+        raise TypeError(f"{key!r} in model is gensim 3's; ask the vectors: {key!r} in model.wv")
+
     def __getattr__(self, name: str) -> Any:
         if name in ("wv", "syn1neg"):  # they are there; what they said was an AttributeError
             self._require_vocabulary()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mumon.corpus import EncodedCorpus
 from mumon.errors import MumonError, OptionError
+from mumon.keyed.keys import checked_topn
 from mumon.matrices import Matrix, initial_rows, move_rows, new_matrix
 from mumon.memory import check_memory, training_bytes
 from mumon.prediction import word_probabilities
@@ -121,11 +122,11 @@ class ModelRows:
         if isinstance(context_words_list, str):
             raise OptionError(f"{context_words_list!r} is 1 string where a list of words is needed; put it in one")
         wv, output = self.wv, self.syn1neg
-        rows = [wv.get_index(word) for word in context_words_list if word in wv]
+        rows = [wv.get_index(word) for word in context_words_list if wv.has_index_for(word)]
         if not rows:
             return None
         chances = word_probabilities(wv.vectors, output, rows, self.settings.cbow_mean)
-        best = np.argsort(-chances, kind="stable")[:topn]
+        best = np.argsort(-chances, kind="stable")[: max(checked_topn(topn), 0)]
         return [(wv.index_to_key[row], float(chances[row])) for row in best]  # type: ignore[return-value]
 
     def estimate_memory(self, vocab_size: int | None = None, report: dict[str, int] | None = None) -> dict[str, int]:

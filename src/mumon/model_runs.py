@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import asdict, replace
 from typing import Any, Literal
 
@@ -26,6 +27,7 @@ MODEL_OPTIONS = ("alpha", "min_alpha", "epochs", "min_count", "max_final_vocab",
 COUNTERS = ("corpus_count", "corpus_total_words", "train_count")
 NOT_OF_THE_RUN = ("schedule", "planned_epochs", "row_exponent", "workers", "comment", "integer_keys", *COUNTERS)
 Merge = Literal["old", "new", "union"]
+LOW = 4  # times a given rate fits into the rule's: such a one deserves a word
 
 
 class ModelRuns(ModelRows):
@@ -128,6 +130,7 @@ class ModelRuns(ModelRows):
     ) -> Schedule:
         """A schedule whose rate, if nobody gave one, is chosen by all tokens that the model will then have seen."""
         if schedule.alpha is not None:
+            self._question_rate(schedule, corpus, progress)
             return schedule
         seen = self._tokens_before + sum(epoch.tokens for epoch in self.history) + corpus.tokens * schedule.total
         alpha = alpha_for(self.settings, seen, corpus, self._require_vocabulary().counts, lookup)
@@ -135,6 +138,20 @@ class ModelRuns(ModelRows):
         lowered = ", lowered because few words make up the text or parts of it" if alpha < usual else ""
         progress.note(f"learning rate {alpha:.3g}, by the rule for {seen:,} tokens in all epochs{lowered}")
         return replace(schedule, alpha=alpha)
+
+    def _question_rate(self, schedule: Schedule, corpus: EncodedCorpus, progress: Progress) -> None:
+        """A rate that comes from gensim's world, where steps are C times as long, leaves vectors where they began."""
+        settings, alpha = self.settings, schedule.alpha or 0.0
+        if settings.objective != "cbow" or settings.update != "correct" or self.history or self._tokens_before:
+            return
+        usual = settings.default_alpha(corpus.tokens * schedule.total, sentence=corpus.usual_length)
+        if LOW * alpha > usual or not settings.cbow_mean:
+            return
+        advice = f"alpha={alpha:g} is low for the correct update, which {usual:.2g} suits here; leave it out"
+        if type(progress) is Progress:
+            warnings.warn(f"{advice}, or ask for update='faulty', which gensim's rates are for", stacklevel=4)
+        else:
+            progress.note(advice)
 
     def _run_plan(self, schedule: Schedule, epochs: int, merge_vocab: Merge | None) -> dict[str, Any]:
         """Everything but the corpus that decides what a run of training comes to."""

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 import time
 from contextlib import suppress
 from types import TracebackType
 from typing import IO, Any
+
+NARROW = 80  # columns; below, a bar shows what is left and the loss, and not how fast
+log = logging.getLogger("mumon")
 
 
 class Progress:
@@ -60,7 +64,7 @@ class BarProgress(Progress):
         self.close()
         self._bar = progress.Progress(
             progress.TextColumn("[bold]{task.description}"),
-            progress.BarColumn(bar_width=None if self._console.width < 80 else 30),
+            progress.BarColumn(bar_width=None if self._console.width < NARROW else 30),
             progress.TaskProgressColumn(),
             progress.TextColumn("{task.fields[shown]}"),
             progress.TimeRemainingColumn(compact=True),
@@ -74,7 +78,8 @@ class BarProgress(Progress):
     def update(self, done: int, **fields: float) -> None:
         if self._bar is not None:
             with suppress(OSError):
-                self._bar.update(self._task, completed=done, shown=_shown(fields))
+                kept = fields if self._console.width >= NARROW else {n: v for n, v in fields.items() if n == "loss"}
+                self._bar.update(self._task, completed=done, shown=_shown(kept))
 
     def finish(self, summary: str, **fields: float) -> None:
         from rich.markup import escape
@@ -117,6 +122,17 @@ class LineProgress(Progress):
             print(text, file=self._stream, flush=True)
 
 
+class LogProgress(LineProgress):
+    """The same lines through Python's logging, as gensim's users know it."""
+
+    def start(self, stage: str, total: int, unit: str) -> None:
+        super().start(stage, total, unit)
+        self.note(stage)
+
+    def note(self, text: str) -> None:
+        log.info(text)
+
+
 class JsonProgress(LineProgress):
     """One JSON object per line: events start, progress, finish and note."""
 
@@ -145,11 +161,16 @@ class JsonProgress(LineProgress):
 
 
 def chosen_progress(choice: bool | Progress | None) -> Progress:
-    """The reporter that an argument `progress=` asks for: None means a bar if someone is at the terminal."""
+    """The reporter that an argument `progress=` asks for.
+
+    None means a bar if someone is at the terminal, else log lines if the program has asked for those of level INFO.
+    """
     if isinstance(choice, Progress):
         return choice
     if choice is None:
         choice = sys.stderr is not None and sys.stderr.isatty()
+        if not choice and log.isEnabledFor(logging.INFO):
+            return LogProgress()
     return BarProgress() if choice else Progress()
 
 

@@ -6,7 +6,9 @@ import contextlib
 import functools
 import io
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable
 from typing import IO, Any
 
@@ -77,8 +79,12 @@ def _flush(stream: IO[str] | None) -> None:
 
 
 def _complaint(sentence: str, code: int) -> typer.Exit:
+    text = f"mumon: {sentence}"
+    if sys.stderr is not None and sys.stderr.isatty():  # which would break the line within words
+        columns = max(shutil.get_terminal_size().columns, 20)
+        text = textwrap.fill(text, columns, break_long_words=False, break_on_hyphens=False)
     with contextlib.suppress(OSError):  # the terminal was closed
-        print(f"mumon: {sentence}", file=sys.stderr)
+        print(text, file=sys.stderr)
     return typer.Exit(code)
 
 

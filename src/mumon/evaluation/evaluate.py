@@ -180,7 +180,7 @@ def as_vectors(given: Vectors) -> WordVectors:
 def _neighbours(wv: WordVectors, probes: Sequence[str] | None, topn: int = 6) -> dict[str, list[str]]:
     """The nearest words of a few: those asked for, or well-known ones, or frequent ones."""
     if probes is None:
-        known = [word for word in PROBES if word in wv]
+        known = [word for word in PROBES if wv.has_index_for(word)]
         probes = known if len(known) > 2 else [wv.index_to_key[i] for i in (50, 100, 200, 500, 1000) if i < len(wv)]
     finder, nearest = Finder(wv), {}
     for word in probes:

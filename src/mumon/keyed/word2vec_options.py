@@ -44,10 +44,27 @@ def read(
     if binary and no_header:
         raise OptionError("a binary file without a header does not say how long its rows are; leave out no_header")
     format = "glove" if no_header else "word2vec-bin" if binary else "word2vec-text"
-    loaded = _read(fname, format, limit, encoding, unicode_errors)
+    try:
+        loaded = _read(fname, format, limit, encoding, unicode_errors)
+    except FormatError:
+        _refuse_other_kind(Path(fname), format)
+        raise
     counts = None if fvocab is None else _counts(fvocab, loaded.words)
     rounded = loaded.vectors.astype(datatype) if np.dtype(datatype).itemsize < 4 else loaded.vectors
     return LoadedVectors(loaded.words, np.asarray(rounded, np.float32), counts)
+
+
+def _refuse_other_kind(path: Path, format: str) -> None:
+    """Say so if a file that could not be read is of the other kind: gensim's users have to tell which it is."""
+    from mumon.formats import detect
+
+    kinds = {"word2vec-text": "binary=False", "word2vec-bin": "binary=True", "glove": "no_header=True"}
+    try:
+        found = detect(path).name
+    except FormatError:
+        return
+    if found != format and found in kinds:
+        raise FormatError(f"{path} is {found} and was read as {format}; load it with {kinds[found]}") from None
 
 
 def common_rows(

@@ -7,9 +7,17 @@
 `docs/compatibility.md` lists every public name of gensim's modules and what becomes of it here.
 """
 
+from typing import Any
+
 from mumon.model import Word2Vec
 from mumon.models import callbacks, keyedvectors, phrases, word2vec
 from mumon.phrases import FrozenPhrases, Phrases
 from mumon.vectors import WordVectors as KeyedVectors
 
 __all__ = ["FrozenPhrases", "KeyedVectors", "Phrases", "Word2Vec", "callbacks", "keyedvectors", "phrases", "word2vec"]
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("_"):
+        raise AttributeError(f"module 'mumon.models' has no attribute {name!r}")
+    raise AttributeError(f"mumon.models has Word2Vec, KeyedVectors and Phrases; import {name} from gensim.models")
