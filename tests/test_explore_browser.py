@@ -306,6 +306,66 @@ def test_the_map_can_be_walked_by_keys(opened):
     asked_for(page, word)
 
 
+# The word whose dot is nearest to the middle of the view, by looking at every one.
+MIDDLE = """() => { const {x, y, words} = mumonMap.data; const {view} = mumonMap;
+    const far = words.map((word, i) => Math.hypot(x[i] - view.x, y[i] - view.y));
+    return words[far.indexOf(Math.min(...far))]; }"""
+DRAWN = "mumonMap.drawn?.middle"
+
+
+@pytest.mark.parametrize("key", ["Enter", "Space"])
+def test_the_word_nearest_to_the_middle_is_marked_and_looked_up_by_a_key(opened, key):
+    page = opened()
+    page.keyboard.press("/")
+    page.locator("#map").focus()
+    until(page, f"{DRAWN} !== null")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("+")
+    word = page.evaluate(MIDDLE)
+    until(page, f"word => {DRAWN} === word", word)
+    assert page.evaluate("mumonMap.labels[0].word") == word == page.inner_text("#status")
+    page.keyboard.press(key)
+    asked_for(page, word)
+    until(page, "mumonMap.marks.around.length === 10")
+    assert page.evaluate("scrollY") == 0  # which Space would change
+    assert page.inner_text("#status") == f"10 words nearest to {word}"
+
+
+def test_the_mark_in_the_middle_is_seen_by_those_who_use_keys(opened):
+    page = opened()
+    assert page.evaluate(DRAWN) is None
+    plain = page.locator("#map").screenshot()
+    page.keyboard.press("/")
+    page.locator("#map").focus()
+    until(page, f"{DRAWN} !== null")
+    assert page.locator("#map").screenshot() != plain
+    page.keyboard.press("Escape")
+    until(page, f"{DRAWN} === null")
+    page.keyboard.press("Enter")  # shows it first: one does not look up what one did not see
+    until(page, f"{DRAWN} !== null")
+    assert "q=" not in page.url
+    word = page.evaluate("mumonMap.labels.at(-1).word")
+    page.mouse.move(*on_screen(page, word))
+    until(page, f"{DRAWN} === null")
+    page.keyboard.press("Enter")
+    asked_for(page, word)
+    page.keyboard.press("ArrowLeft")
+    until(page, f"{DRAWN} !== null")
+    page.keyboard.press("/")
+    until(page, f"{DRAWN} === null")
+
+
+def test_where_no_word_is_near_the_middle_that_is_told(opened):
+    page = opened()
+    page.locator("#map").focus()
+    page.evaluate("mumonMap.set({x: -10000, y: -10000, scale: mumonMap.whole * 50})")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    assert page.inner_text("#status") == "No word is near the middle of the map; 0 shows everything"
+    assert "q=" not in page.url and not page.is_visible("#tip")
+
+
 def test_two_models_stand_side_by_side_with_what_they_share(opened, models):
     page = opened("#q=country3&m=1", both=True)
     columns = [words(page, column=column) for column in (0, 1)]

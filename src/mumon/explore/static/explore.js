@@ -353,6 +353,8 @@ class WordMap {
     this.labels = [];
     this.hover = null;
     this.pointed = null;
+    this.keyed = false; // whether keys, not a pointer, were used last
+    this.drawn = { middle: null }; // the word that was marked in the middle, for whoever drives this page by a program
     new ResizeObserver(() => this.resize()).observe(canvas);
     dark.addEventListener("change", () => this.redraw());
     this.listen();
@@ -531,7 +533,7 @@ class WordMap {
     const within = (value) => Math.max(-10000, Math.min(75535, value));
     const whole = this.whole ?? scale;
     this.view = { x: within(x), y: within(y), scale: Math.max(whole / 3, Math.min(whole * LARGEST_ZOOM, scale)) };
-    this.hideTip();
+    if (!this.aiming) this.hideTip();
     this.redraw();
   }
 
@@ -602,9 +604,13 @@ class WordMap {
     this.grid = new Map();
     this.labels = [];
     this.take([this.width - 58, this.height - 138, this.width, this.height]); // where the buttons are
+    const middle = this.aiming && !this.moved ? this.aim() : null;
+    this.drawn = { middle: middle?.word ?? null };
+    if (middle) this.drawMiddle(pen, middle);
     this.drawMarks(pen);
     if (!this.moved) this.drawLabels(pen);
     this.drawHover(pen);
+    if (this.aiming) this.drawCross(pen);
   }
 
   get isMarked() {
@@ -673,14 +679,16 @@ class WordMap {
         this.take([left - radius, top - radius, left + radius, top + radius, "dot"]);
       }
     }
-    for (const mark of this.marks.centre) this.label(pen, mark.word, mark, { weight: 700, size: 15, gap: 9, pad: 2, ink: hue });
-    for (const mark of around) this.label(pen, mark.word, mark, { weight: 600, size: 13, gap: 7, pad: 2, ink: hue });
+    const unnamed = ({ word }) => word !== this.drawn.middle;
+    for (const mark of this.marks.centre.filter(unnamed)) this.label(pen, mark.word, mark, { weight: 700, size: 15, gap: 9, pad: 2, ink: hue });
+    for (const mark of around.filter(unnamed)) this.label(pen, mark.word, mark, { weight: 600, size: 13, gap: 7, pad: 2, ink: hue });
   }
 
   drawLabels(pen) {
     const { x, y, words } = this.data;
     const ink = this.isMarked ? this.colours.muted : this.colours.ink;
     const marked = new Set([...this.marks.centre, ...this.marks.around].map(({ word }) => word));
+    marked.add(this.drawn.middle);
     for (let i = 0; i < words.length; i++) {
       const [left, top] = this.toScreen(x[i], y[i]);
       if (left < -80 || top < -20 || left > this.width + 80 || top > this.height + 20 || marked.has(words[i])) continue;
@@ -762,7 +770,77 @@ class WordMap {
     if (this.pointed) ring(this.pointed.x, this.pointed.y, 9);
   }
 
+  // The word that Enter looks up gets its label before all others.
+  drawMiddle(pen, middle) {
+    const [x, y] = [this.width / 2, this.height / 2];
+    this.take([x - 8, y - 8, x + 8, y + 8, "dot"]); // where the cross will be
+    this.label(pen, middle.word, middle, { weight: 700, size: 15, gap: 11, pad: 2, ink: this.colours.ink });
+  }
+
+  drawCross(pen) {
+    const [x, y] = [this.width / 2, this.height / 2];
+    pen.beginPath();
+    for (const [right, down] of [[1, 0], [-1, 0], [0, 1], [0, -1]]) {
+      pen.moveTo(x + 3 * right, y + 3 * down);
+      pen.lineTo(x + 10 * right, y + 10 * down);
+    }
+    for (const [width, colour] of [[5, this.colours.ground], [2, this.colours.ink]]) { // seen on dots and words, too
+      pen.lineWidth = width;
+      pen.strokeStyle = colour;
+      pen.stroke();
+    }
+  }
+
   // --- hands
+
+  // Whether the middle of the view is what keys act on.
+  get aiming() {
+    return this.keyed && document.activeElement === this.canvas;
+  }
+
+  // The word whose dot is nearest to the middle, if one is near enough to be seen.
+  middle() {
+    const { x, y } = this.data;
+    let best = null;
+    let least = (Math.min(this.width, this.height) / 2 / this.view.scale) ** 2;
+    const near = (right, down, found) => {
+      const distance = (right - this.view.x) ** 2 + (down - this.view.y) ** 2;
+      if (distance < least) [least, best] = [distance, found];
+    };
+    for (let i = 0; i < x.length; i++) near(x[i], y[i], i);
+    for (const mark of [...this.marks.centre, ...this.marks.around]) if (mark.guest) near(mark.x, mark.y, mark);
+    return typeof best === "number" ? this.entry(best) : best;
+  }
+
+  // Name the word in the middle, and say it when it is another one than before.
+  aim() {
+    const found = this.middle();
+    if (found) {
+      if (found.word !== this.aimed) say(found.word);
+      this.hover = found;
+      this.showTip(found);
+    } else {
+      this.hideTip();
+    }
+    this.aimed = found?.word;
+    return found;
+  }
+
+  // Keys act on the middle, or, once a pointer has been used, on the word under it.
+  byKeys(keyed) {
+    if (this.keyed === keyed) return;
+    this.keyed = keyed;
+    this.aimed = undefined;
+    if (!keyed) this.hideTip();
+    this.redraw();
+  }
+
+  lookUp() {
+    if (!this.aiming && !this.hover) return this.byKeys(true); // which shows it: nobody means a word that is not seen
+    const found = this.aiming ? this.aim() : this.hover;
+    if (found) go({ q: found.word });
+    else say("No word is near the middle of the map; 0 shows everything");
+  }
 
   // The word at a place of the screen: of labels the one that is hit, else the nearest dot.
   at(x, y, reach) {
@@ -826,12 +904,14 @@ class WordMap {
     const { canvas } = this;
     canvas.addEventListener("wheel", (event) => {
       event.preventDefault();
+      this.byKeys(false);
       const lines = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 400 : 1;
       this.zoom(Math.exp(-event.deltaY * lines * (event.ctrlKey ? 0.01 : 0.0018)), ...this.spot(event));
     }, { passive: false });
     canvas.addEventListener("pointerdown", (event) => {
       if (event.button !== 0) return;
       cancelAnimationFrame(this.animation);
+      this.byKeys(false);
       canvas.setPointerCapture(event.pointerId);
       this.pointers.set(event.pointerId, this.spot(event));
       this.dragged = this.pointers.size > 1;
@@ -845,13 +925,22 @@ class WordMap {
       this.zoom(event.shiftKey ? 0.5 : 2, ...this.spot(event), true);
     });
     canvas.addEventListener("keydown", (event) => this.key(event));
-    canvas.addEventListener("blur", (event) => $("tip").contains(event.relatedTarget) || this.over(null));
+    canvas.addEventListener("focus", () => canvas.matches(":focus-visible") && this.byKeys(true)); // not by a click
+    canvas.addEventListener("blur", (event) => {
+      if ($("tip").contains(event.relatedTarget)) return;
+      this.byKeys(false);
+      this.over(null);
+    });
   }
 
   moveHand(event) {
     const before = this.pointers.get(event.pointerId);
     const now = this.spot(event);
     if (!before) {
+      const place = `${event.screenX} ${event.screenY}`;
+      if (place === this.rest && this.keyed) return; // what moved is the page, under a pointer at rest
+      this.rest = place;
+      this.byKeys(false);
       if (event.pointerType === "mouse") this.over(this.at(...now, 12));
       return;
     }
@@ -889,17 +978,14 @@ class WordMap {
       "-": () => this.zoom(1 / 1.6, undefined, undefined, true), 0: () => this.fit(),
       ArrowLeft: () => this.pan(step, 0), ArrowRight: () => this.pan(-step, 0),
       ArrowUp: () => this.pan(0, step), ArrowDown: () => this.pan(0, -step),
-      Escape: () => this.over(null),
-      Enter: () => this.hover && go({ q: this.hover.word }),
+      Escape: () => this.over(null), Enter: () => this.lookUp(), " ": () => this.lookUp(),
     };
-    if (!actions[event.key]) return;
+    if (!actions[event.key] || !this.data) return;
     event.preventDefault();
     actions[event.key]();
-    if (event.key.startsWith("Arrow")) {
-      const found = this.at(this.width / 2, this.height / 2, Math.min(this.width, this.height) / 2);
-      this.over(found);
-      if (found) say(found.word);
-    }
+    if (["Enter", " "].includes(event.key)) return;
+    this.byKeys(event.key !== "Escape");
+    if (this.aiming) this.aim();
   }
 }
 
