@@ -31,9 +31,9 @@ EXPECT = {"timeout": 10_000}
 def models(planted, tmp_path_factory):
     """Two trained models; the first also has strange words, all near country1."""
     opened = []
-    for seed in (1, 2):
+    for seed, size in ((1, 24), (2, 20)):
         path = tmp_path_factory.mktemp("browser") / f"seed{seed}.mumon"
-        small(planted[:1500], epochs=4, seed=seed).save(path)
+        small(planted[:1500], epochs=4, seed=seed, vector_size=size).save(path)
         opened.append(open_model(str(path)))
     first = opened[0].wv
     noise = np.random.default_rng(0).standard_normal((len(STRANGE), first.vector_size)).astype(np.float32)
@@ -378,8 +378,15 @@ def test_two_models_stand_side_by_side_with_what_they_share(opened, models):
     assert page.evaluate("mumonMap.data.index") == 1
     page.locator("input[name=m][value='0']").check()
     until(page, "mumonMap.data.index === 0")
-    assert page.locator(".settings .beside tbody th").all_inner_texts() == ["seed"]
     assert page.locator(".plots figure svg g").count() == 6
+
+
+def test_settings_that_differ_come_first_with_the_size_of_the_matrix_among_them(opened, models):
+    page = opened(both=True)
+    rows = [row.split() for row in page.locator(".settings .beside tbody tr").all_inner_texts()]
+    sizes = [str(len(model.words)) for model in models]
+    assert rows == [["words", *sizes], ["dimensions", "24", "20"], ["seed", "1", "2"]]
+    assert page.inner_text(".settings .beside caption") == "3 settings differ"
 
 
 def test_a_word_of_one_model_only_is_told_in_its_column(opened):

@@ -1055,8 +1055,10 @@ function showTraining() {
 }
 
 // Settings in which two models differ beside each other; the others, or those of one model, in as many columns as fit.
-function settingTables(names, models) {
-  const values = models.map(({ settings }) => new Map(settings));
+// The size of the matrix is among them: it is in no configuration, and decides as much as any.
+function settingTables(known, models) {
+  const values = models.map(({ settings, words, dimensions }) => new Map([["words", number.format(words)], ["dimensions", number.format(dimensions)], ...settings]));
+  const names = [...new Set(["words", "dimensions", ...known])];
   const differs = (name) => values.some((one) => one.get(name) !== values[0].get(name));
   const row = (name, texts) => el(
     "tr", { role: "row" }, el("th", { scope: "row", role: "rowheader" }, name.replaceAll("_", " ")),
