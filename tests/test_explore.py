@@ -310,6 +310,18 @@ def test_settings_and_history_come_from_the_model_folder(trained):
     assert len(first["examples"]) > 0 and set(first["examples"]) <= set(models[0].words)
 
 
+def test_the_first_rate_is_told_only_where_the_schedule_is_that_of_the_whole_history(planted, tmp_path):
+    once = small(planted[:300], epochs=2, alpha=0.2)
+    once.save(tmp_path / "once.mumon")
+    once.train(planted[:300], epochs=2, start_alpha=0.1)
+    once.save(tmp_path / "twice.mumon")
+    opened = open_models([str(tmp_path / "once.mumon"), str(tmp_path / "twice.mumon")])
+    assert [len(one.history) for one in opened] == [2, 4]
+    about = client(*opened).get("/api/about").json()["models"]
+    assert [one["first_rate"] for one in about] == [0.2, None]
+    assert client(model()).get("/api/about").json()["models"][0]["first_rate"] is None
+
+
 def test_two_models_answer_each_for_itself(trained):
     page = client(*open_models(trained))
     answers = [page.get(f"/api/neighbours?q=country1&model={index}").json()["neighbours"] for index in (0, 1)]

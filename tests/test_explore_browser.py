@@ -400,7 +400,7 @@ def test_a_word_of_one_model_only_is_told_in_its_column(opened):
     assert "404" in complaint  # Chromium notes the answer
 
 
-def test_the_history_is_plotted_and_told(opened, models):
+def test_the_history_is_plotted_and_told(opened, models, monkeypatch):
     page = opened()
     plots = page.locator(".plots figure")
     assert plots.locator("h3").all_inner_texts() == ["Loss per word", "Learning rate", "Words per second"]
@@ -409,6 +409,17 @@ def test_the_history_is_plotted_and_told(opened, models):
     assert f"epoch 4: {epochs[3]['loss']:.3f}" in plots.first.locator("svg").get_attribute("aria-label")
     heights = plots.first.locator("circle").evaluate_all("dots => dots.map((dot) => +dot.getAttribute('cy'))")
     assert np.argsort(heights).tolist() == np.argsort([-epoch["loss"] for epoch in epochs]).tolist()
+    rate = plots.nth(1)
+    assert rate.locator("circle").count() == 5
+    first = f"{models[0].settings['schedule']['alpha']:.3g}"
+    assert f"at first: {first}, after epoch 1: " in rate.locator("svg").get_attribute("aria-label")
+    caption = rate.locator("figcaption").inner_text()
+    assert caption.startswith(f"{first} → 0.0001") and caption.endswith("by epoch")
+    monkeypatch.setitem(models[0].settings["schedule"], "alpha", 1.0)  # the schedule of another training
+    rate = opened().locator(".plots figure").nth(1)
+    assert rate.locator("circle").count() == 4
+    caption = rate.locator("figcaption").inner_text()
+    assert caption.startswith(f"{epochs[0]['rate']:.3g} → ") and caption.endswith("at the end of each epoch")
     settings = dict(
         zip(*(page.locator(f".settings {kind}").all_inner_texts() for kind in ("tbody th", "td")), strict=True)
     )

@@ -87,6 +87,7 @@ class Api:
                 "dimensions": model.wv.vector_size,
                 "settings": list(_settings(model.settings)),
                 "history": model.history,
+                "first_rate": model.first_rate,
                 "examples": model.examples,
                 "analogy": [word for word in ("man", "king", "woman") if word in model],
             }

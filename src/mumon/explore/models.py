@@ -100,6 +100,21 @@ class Model:
         ranks[self.by_frequency] = np.arange(len(ranks))
         return ranks
 
+    @property
+    def first_rate(self) -> float | None:
+        """The rate at which training began, if it is known: the history has those at the end of each epoch.
+
+        A model has only the schedule of its last training, and an earlier one may have begun at another rate.
+        """
+        schedule = self.settings.get("schedule")
+        if not self.history or not isinstance(schedule, dict):
+            return None
+        first, least, total = (schedule.get(name) for name in ("alpha", "min_alpha", "total"))
+        if not (isinstance(first, float | int) and isinstance(least, float | int) and isinstance(total, int) and total):
+            return None
+        falls = [first - (first - least) * epoch / total for epoch in range(1, len(self.history) + 1)]
+        return float(first) if np.allclose(falls, [one["rate"] for one in self.history], rtol=1e-6) else None
+
     def complete(self, prefix: str, most: int) -> list[int]:
         """Rows of the words that begin so, whatever the case, the most frequent first."""
         folded = prefix.casefold()

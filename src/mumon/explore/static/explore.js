@@ -1006,6 +1006,10 @@ function ticks(low, high) {
 
 function plot({ title, field, text }, models) {
   const series = models.map(({ history: epochs }) => epochs.filter((epoch) => epoch[field] !== null).map((epoch) => [epoch.epoch, epoch[field]]));
+  const isRate = field === "rate"; // which is that of the end of an epoch, so the first one is put before all
+  if (isRate) series.forEach((points, index) => points.length && models[index].first_rate !== null && points.unshift([points[0][0] - 1, models[index].first_rate]));
+  const atEnds = isRate && models.some((model) => model.history.length && model.first_rate === null);
+  const when = (epoch, index) => (!isRate ? `epoch ${epoch}` : epoch < models[index].history[0].epoch ? "at first" : `after epoch ${epoch}`);
   const all = series.flat();
   if (!all.length) return null;
   const [width, height, left, bottom] = [320, 170, 46, 22];
@@ -1030,19 +1034,19 @@ function plot({ title, field, text }, models) {
     if (points.length > 1) group.append(svg("path", { d: `M${points.map(([a, b]) => `${x(a).toFixed(1)} ${y(b).toFixed(1)}`).join("L")}` }));
     if (points.length <= 60) {
       for (const [a, b] of points) {
-        const tip = svg("title", {}, `${models.length > 1 ? `${models[index].name}, ` : ""}epoch ${a}: ${text(b)}`);
+        const tip = svg("title", {}, `${models.length > 1 ? `${models[index].name}, ` : ""}${when(a, index)}: ${text(b)}`);
         group.append(index ? svg("rect", { x: x(a) - 3.5, y: y(b) - 3.5, width: 7, height: 7 }, tip) : svg("circle", { cx: x(a), cy: y(b), r: 4 }, tip));
       }
     }
     parts.push(group);
   });
-  const spans = series.map((points) => (points.length ? points.map(([a, b]) => `epoch ${a}: ${text(b)}`).join(", ") : "none"));
+  const spans = series.map((points, index) => (points.length ? points.map(([a, b]) => `${when(a, index)}: ${text(b)}`).join(", ") : "none"));
   const label = `${title} by epoch. ${spans.map((span, index) => (models.length > 1 ? `${models[index].name}: ${span}` : span)).join(". ")}`;
   const caption = series.map((points, index) => points.length && el(
     "span", {}, el("span", { class: index ? "swatch second" : "swatch", "aria-hidden": "true" }),
     points.length > 1 ? `${text(points[0][1])} \u2192 ${text(points.at(-1)[1])}` : text(points[0][1]), index < series.length - 1 ? "\u2003" : "",
   )).filter(Boolean);
-  return el("figure", {}, el("h3", {}, title), svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label }, ...parts), el("figcaption", {}, caption, el("span", {}, "\u2003by epoch")));
+  return el("figure", {}, el("h3", {}, title), svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label }, ...parts), el("figcaption", {}, caption, el("span", {}, atEnds ? "\u2003at the end of each epoch" : "\u2003by epoch")));
 }
 
 function showTraining() {
