@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
+import os
 import re
 import signal
 import socket
@@ -407,19 +409,34 @@ def test_the_program_answers_and_ctrl_c_ends_it_quietly(trained):
     assert [line for line in err.splitlines() if not line.startswith("reading ")] == []
 
 
-def test_a_taken_port_is_told_and_another_one_used(trained):
+def test_where_the_usual_port_is_taken_that_is_told_and_another_one_used(trained):
     with socket.socket() as other:
-        other.bind(("127.0.0.1", 0))
-        other.listen()
-        taken = other.getsockname()[1]
-        process = start(trained[0], "--port", taken)
+        if os.name == "posix":  # connections that ended there are nobody's
+            other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with contextlib.suppress(OSError):  # taken by someone else: just as well
+            other.bind(("127.0.0.1", serve.PORT))
+            other.listen()
+        process = start(trained[0])
         url = address(process)
-        assert f":{taken}/" not in url
+        assert f":{serve.PORT}/" not in url
         assert urllib.request.urlopen(url).status == 200
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=20)
-    assert f"port {taken} is taken" in err
+    assert f"port {serve.PORT} is taken; using {url.split(':')[-1].strip('/')}" in err
     assert process.returncode == 143
+
+
+def test_a_port_that_was_asked_for_and_is_taken_is_refused_with_a_way_on(trained):
+    with serve.listen("127.0.0.1", 0) as other:
+        taken = other.getsockname()[1]
+        process = start(trained[0], "--port", taken)
+        with process:
+            line = process.stdout.readline()
+            if line:  # it serves, though it should not
+                process.terminate()
+            err = process.stderr.read()
+    sentence = f"mumon: port {taken} is taken; choose another --port, or leave it out for one that is free"
+    assert (line, err.splitlines(), process.returncode) == ("", [sentence], 1)
 
 
 def test_everyone_may_call_only_where_that_was_asked_for_and_warned_of(trained):

@@ -31,7 +31,12 @@ def explore(
         Projection, typer.Option(help="How the map is laid out at first; PCA is always there.")
     ] = Projection.pca,
     host: Annotated[str, typer.Option(help="Where to listen; 0.0.0.0 lets others in.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="The port, or 0 for any that is free.")] = 8765,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=65_535, help="The port, or 0 for any that is free.", show_default="8765 or the next that is free"
+        ),
+    ] = None,
     open_: Annotated[
         bool | None,
         typer.Option("--open/--no-open", help="Open a browser (default: if there is a screen).", show_default=False),
@@ -64,8 +69,8 @@ def explore(
     local = serve.is_loopback(host)
     page = application(models, maps, LOOPBACK if local else ["*"], projection.value)
     taken = listener.getsockname()[1]
-    if port and taken != port:
-        progress.note(f"port {port} is taken; using {taken}")
+    if port is None and taken != serve.PORT:
+        progress.note(f"port {serve.PORT} is taken; using {taken}")
     if not local:
         progress.note("warning: there is no password, and everyone who reaches this machine can read these models")
     url = serve.address_of(listener)

@@ -16,7 +16,7 @@ from mumon.errors import OptionError
 from mumon.signals import Interrupted
 
 PORT = 8765
-NEXT_PORTS = 20  # tried after the one that was asked for, before any that is free
+NEXT_PORTS = 20  # tried after that one if nobody asked for a port, before any that is free
 
 
 def is_loopback(host: str) -> bool:
@@ -31,16 +31,15 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens at a port, the next free one if it is taken; 0 stands for any."""
+def listen(host: str, port: int | None = None) -> socket.socket:
+    """A socket that listens at a port, where 0 stands for any; without one at `PORT`, or the next that is free."""
     try:
-        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        family, _, _, _, address = socket.getaddrinfo(host, port or PORT, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError):
         raise OptionError(
             f"{host!r} is no address of this machine; use 127.0.0.1, or 0.0.0.0 for all of them"
         ) from None
-    last = min(port + NEXT_PORTS, 65_535)
-    for number in (*range(port, last + 1), 0) if port else (0,):
+    for number in (*range(PORT, PORT + NEXT_PORTS + 1), 0) if port is None else (port,):
         listener = socket.socket(family, socket.SOCK_STREAM)
         if os.name == "posix":  # where it means that an ended connection is no reason to wait; on Windows, theft
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -53,6 +52,8 @@ def listen(host: str, port: int) -> socket.socket:
             if error.errno != errno.EADDRINUSE:
                 reason = error.strerror or str(error)
                 raise OptionError(f"{host} port {number} cannot be listened at ({reason}); use another") from None
+    if port:
+        raise OptionError(f"port {port} is taken; choose another --port, or leave it out for one that is free")
     raise OptionError(f"no port of {host} is free; end another program")
 
 
