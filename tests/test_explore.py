@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import importlib.util
 import json
 import os
 import re
@@ -459,6 +460,22 @@ def test_everyone_may_call_only_where_that_was_asked_for_and_warned_of(trained):
 def test_a_wrong_start_ends_in_a_sentence(run, trained, arguments, pattern):
     code, out, err = run("explore", *[trained[0] if one == "MODEL" else one for one in arguments], "--no-open")
     assert code == 1 and re.search(pattern, err) and "Traceback" not in err and out == ""
+
+
+@pytest.mark.parametrize(
+    ("missing", "told"),
+    [
+        (["uvicorn"], "uvicorn is not installed"),
+        (["starlette"], "starlette is not installed"),
+        (["starlette", "uvicorn"], "neither is installed"),
+    ],
+)
+def test_libraries_that_are_missing_are_named_with_the_command_that_installs_them(run, monkeypatch, missing, told):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name in missing else find(name, *rest))
+    code, out, err = run("explore", "king.mumon", "--no-open")
+    assert (code, out) == (1, "")
+    assert err == f"mumon: mumon explore needs starlette and uvicorn, and {told}; pip install 'mumon[explore]'\n"
 
 
 def test_the_address_of_a_listener_can_be_typed():

@@ -10,6 +10,8 @@ import typer
 
 from mumon.cli import options
 
+LIBRARIES = ("starlette", "uvicorn")
+
 
 class Projection(str, Enum):
     """How words are laid out on the map."""
@@ -52,8 +54,11 @@ def explore(
     from mumon.explore.models import open_models
     from mumon.explore.projection import require_umap
 
-    if any(importlib.util.find_spec(name) is None for name in ("starlette", "uvicorn")):
-        raise OptionError("the page needs 2 libraries, of which one is not installed: pip install 'mumon[explore]'")
+    if missing := [name for name in LIBRARIES if importlib.util.find_spec(name) is None]:
+        which = "neither is" if len(missing) == len(LIBRARIES) else f"{missing[0]} is not"
+        raise OptionError(
+            f"mumon explore needs {' and '.join(LIBRARIES)}, and {which} installed; pip install 'mumon[explore]'"
+        )
     if projection is Projection.umap:
         require_umap()
     from mumon.explore.app import LOOPBACK, application
