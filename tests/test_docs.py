@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -111,6 +112,27 @@ def test_every_fence_says_what_is_inside_and_links_lead_somewhere(page):
         target = (found[1] or found[2]).split("#")[0]
         if target and not re.match(r"[a-z]+:", target):
             assert (page.parent / target).exists(), f"{name_of(page)} links to {target}, which is not there"
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "how-to").glob("*.md")), ids=name_of)
+def test_a_guide_tells_how_to_install_what_it_imports_before_it_does(page):
+    extras = {"sklearn": "mumon[sklearn]", "usearch": "mumon[index]", "sentence_transformers": "sentence-transformers"}
+    here = {*sys.stdlib_module_names, "mumon", "numpy", "scipy", "pyarrow"}  # of Python, or of mumon
+    installed: set[str] = set()
+    for block in blocks(page.read_text()):
+        for line in block.lines():
+            if line.startswith("pip install "):
+                installed.update(shlex.split(line, comments=True)[2:])
+        for name in re.findall(r"^(?:>>> )?(?:import|from) (\w+)", block.text, re.MULTILINE):
+            wanted = extras.get(name, name)
+            assert name in here or wanted in installed, f"{name_of(page)}, line {block.line}: no pip line for {wanted}"
+
+
+def test_every_page_of_the_guides_can_be_reached_from_the_first():
+    start = (DOCS / "index.md").read_text()
+    guides = [path.relative_to(DOCS) for folder in ("how-to", "notebooks") for path in (DOCS / folder).glob("*.md")]
+    assert len(guides) > 10
+    assert not [str(path) for path in guides if f"]({path.as_posix()})" not in start]
 
 
 def test_numbers_with_an_interval_are_those_of_the_pages_that_tests_hold_to_the_results():
