@@ -410,6 +410,23 @@ def test_the_program_answers_and_ctrl_c_ends_it_quietly(trained):
     assert [line for line in err.splitlines() if not line.startswith("reading ")] == []
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs a terminal of its own")
+def test_after_ctrl_c_at_a_terminal_the_prompt_has_a_line_of_its_own(trained):
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-m", "mumon", "explore", trained[0], "--port", "0", "--no-open"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, text=True)
+    os.close(theirs)
+    urllib.request.urlopen(address(process)).close()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    seen = b""
+    with contextlib.suppress(OSError):  # how Linux tells the end
+        while part := os.read(ours, 4096):
+            seen += part
+    os.close(ours)
+    assert process.returncode == 0 and seen.endswith(b"\r\n\r\n")
+
+
 def test_where_the_usual_port_is_taken_that_is_told_and_another_one_used(trained):
     with socket.socket() as other:
         if os.name == "posix":  # connections that ended there are nobody's

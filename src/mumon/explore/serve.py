@@ -10,6 +10,7 @@ import socket
 import sys
 import threading
 import webbrowser
+from contextlib import suppress
 from typing import Any
 
 from mumon.errors import OptionError
@@ -79,21 +80,24 @@ def open_browser(url: str) -> None:
 
 def run(application: Any, listener: socket.socket) -> None:
     """Serve until Ctrl-C, which is how this command is meant to end; other signals end it as they end any."""
-    import uvicorn
+    try:  # from the beginning: the address has been told, so Ctrl-C may come while the server is still loaded
+        import uvicorn
 
-    config = uvicorn.Config(
-        application,
-        log_level="error",
-        access_log=False,
-        server_header=False,
-        lifespan="off",
-        ws="none",
-        timeout_graceful_shutdown=1,
-    )
-    try:
+        config = uvicorn.Config(
+            application,
+            log_level="error",
+            access_log=False,
+            server_header=False,
+            lifespan="off",
+            ws="none",
+            timeout_graceful_shutdown=1,
+        )
         uvicorn.Server(config).run(sockets=[listener])
     except Interrupted as stopped:
         if stopped.signum != signal.SIGINT:
             raise
+        if sys.stderr.isatty():  # which shows ^C: the shell's prompt should not follow it on the same line
+            with suppress(OSError):
+                print(file=sys.stderr, flush=True)
     finally:
         listener.close()
