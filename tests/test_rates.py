@@ -132,9 +132,14 @@ def test_the_rule_is_safe_for_many_noise_words(objective, negative, items):
     assert model.history[-1].loss < model.history[0].loss and model.wv.norms.max() < 15
 
 
+@pytest.fixture(scope="module")
+def ordinary():
+    return corpus_from_sentences(documentation())
+
+
 @pytest.mark.parametrize("objective", OBJECTIVES)
-def test_ordinary_text_keeps_the_rate_that_was_fitted_on_ordinary_text(objective):
-    corpus = corpus_from_sentences(documentation())
+def test_ordinary_text_keeps_the_rate_that_was_fitted_on_ordinary_text(objective, ordinary):
+    corpus = ordinary
     words = Vocabulary.from_corpus(corpus)
     settings, tokens = Word2Vec(**OBJECTIVES[objective]).settings, 5 * corpus.tokens
     chosen = alpha_for(settings, tokens, corpus, words.counts, words.lookup(corpus))

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from documents import NOT_HERE, blocks, write_files
+from documents import NOT_HERE, blocks, run_line, write_files
 
 README = Path(__file__).parent.parent / "README.md"
 BLOCKS = blocks(README.read_text())
@@ -43,15 +41,15 @@ def test_the_python_blocks_run_one_after_the_other(folder, monkeypatch):
     assert len(names["model"].wv) > 2
 
 
-def test_the_shell_commands_run_one_after_the_other(folder):
+def test_the_shell_commands_run_one_after_the_other(folder, kernels, monkeypatch):
     assert len(COMMANDS) > 6
-    program = Path(sys.executable).with_name("mumon")
     shutil.rmtree(folder / "king.mumon", ignore_errors=True)
-    environment = {**os.environ, "MUMON_DATA": str(folder / "data")}
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("MUMON_DATA", str(folder / "data"))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", kernels["NUMBA_CACHE_DIR"])  # what is started finds them compiled
     for command in COMMANDS:
-        line = command.replace("mumon", str(program), 1)
-        run = subprocess.run(line, shell=True, cwd=folder, env=environment, capture_output=True, text=True)
-        assert run.returncode == 0, f"{command}: {run.stderr}"
+        code, reason = run_line(command)
+        assert code == 0, f"{command}: exit code {code}: {reason}"
 
 
 def test_it_fits_on_250_lines():
