@@ -78,14 +78,14 @@ class Trainer:
         self.progress = progress or Progress()
         self.keep = keep_chances(counts, settings.sample)
         self.alias = alias_table(noise_distribution(counts, settings.ns_exponent))
-        self.target_rates = row_rates(counts, settings.row_exponent)
+        self.rates = row_rates(counts, settings.row_exponent)
         self.lock(locks)
         self.bounds = block_bounds(corpus.offsets)
         self._name, self._kernel = training_kernel(settings)
 
     def lock(self, locks: npt.NDArray[np.float32] | None) -> None:
         """From here on, let each source row take that part of its steps."""
-        self.source_rates = self.target_rates if locks is None else self.target_rates * locks
+        self.locks = None if locks is None else np.ascontiguousarray(locks, np.float32)
 
     def run(
         self,
@@ -257,7 +257,7 @@ class Trainer:
             )  # fmt: skip
             loss, counted = self._kernel(
                 self.source, self.target, ids[:n], left[:n], right[:n], self.alias,
-                self.source_rates, self.target_rates, np.float32(alpha),
+                self.rates, self.locks, np.float32(alpha),
                 stream_seed(settings.seed, epoch, block, NOISE),
             )  # fmt: skip
             return Block(end - begin, n, loss, counted)
@@ -293,13 +293,12 @@ def training_kernel(settings: Settings) -> tuple[str, Callable[..., tuple[float,
         left: Any,
         right: Any,
         alias: Any,
-        source_rates: Any,
-        target_rates: Any,
+        rates: Any,
+        locks: Any,
         alpha: Any,
         seed: np.uint64,
     ) -> tuple[float, int]:
-        rates = (source_rates, target_rates)
-        return function(source, target, ids, left, right, alias, *rates, *noise, alpha, *division, seed)  # type: ignore[no-any-return]
+        return function(source, target, ids, left, right, alias, rates, locks, *noise, alpha, *division, seed)  # type: ignore[no-any-return]
 
     return function.__name__, train
 

@@ -78,6 +78,14 @@ def sigmoid(x: Any) -> Any:
 
 
 @inlined
+def source_rate(rates: Any, locks: Any, word: Any) -> Any:
+    """How many times alpha a source row learns at; compiled without the locks where there are none."""
+    if locks is None:
+        return rates[word]
+    return rates[word] * locks[word]
+
+
+@inlined
 def minus_log_sigmoid(x: Any) -> Any:
     """-log σ(x) in float64, without overflow at either end."""
     if x > 0:
