@@ -113,7 +113,6 @@ def shared_draws(alias, seed, n, shared, batch):
 
 ALIAS = alias_table(np.array([0.3, 0.2, 0.1, 0.1, 0.1, 0.1, 0.1]))
 RATES = np.array([[1.0, 0.5, 2.0, 1.5, 0.25, 3.0, 0.75], [0.5, 3.0, 1.5, 1.0, 2.0, 0.25, 0.75]])  # one for every row
-STEPS = (RATES[1], RATES[0] / RATES[1])  # the rates of target rows, and what source rows take of them
 SEED = np.uint64(2024)
 TINY = 1e-9  # a rate at which an update is the gradient: what changes meanwhile is of second order
 
@@ -151,7 +150,7 @@ def test_cbow_exact_applies_the_reference_gradient(variant, window):
     ids = columns[0]
     noise = np.array(draws(ALIAS, SEED, len(ids) * K_NOISE)).reshape(-1, K_NOISE)
     assert_update_is_gradient(
-        lambda s, t: cbow.cbow_exact(s, t, *columns, ALIAS, *STEPS, K_NOISE, TINY, *CBOW_VARIANTS[variant], SEED),
+        lambda s, t: cbow.cbow_exact(s, t, *columns, ALIAS, RATES, K_NOISE, TINY, *CBOW_VARIANTS[variant], SEED),
         lambda s, t: summed(
             reference.cbow_gradient(
                 s, t, ids[i], context_of(i, *columns), noise[i], [1.0] * K_NOISE, variant[0] == "mean", variant[1]
@@ -171,7 +170,7 @@ def test_cbow_fast_applies_the_reference_gradient(variant, window, shared, batch
     weights = [K_NOISE / shared] * shared
     division = CBOW_VARIANTS[variant]
     assert_update_is_gradient(
-        lambda s, t: cbow.cbow_fast(s, t, *columns, ALIAS, *STEPS, K_NOISE, shared, batch, TINY, *division, SEED),
+        lambda s, t: cbow.cbow_fast(s, t, *columns, ALIAS, RATES, K_NOISE, shared, batch, TINY, *division, SEED),
         lambda s, t: summed(
             reference.cbow_gradient(
                 s, t, ids[i], context_of(i, *columns), noise[i], weights, variant[0] == "mean", variant[1]
@@ -189,7 +188,7 @@ def test_skipgram_exact_applies_the_reference_gradient(window):
     noise = iter(np.array(draws(ALIAS, SEED, sum(map(len, contexts)) * K_NOISE)).reshape(-1, K_NOISE))
     per_pair = [[next(noise) for _ in context] for context in contexts]
     assert_update_is_gradient(
-        lambda s, t: skipgram.skipgram_exact(s, t, *columns, ALIAS, *STEPS, K_NOISE, TINY, SEED),
+        lambda s, t: skipgram.skipgram_exact(s, t, *columns, ALIAS, RATES, K_NOISE, TINY, SEED),
         lambda s, t: summed(
             reference.skipgram_gradient(s, t, ids[i], contexts[i], per_pair[i], [1.0] * K_NOISE)
             for i in range(len(ids))
@@ -206,7 +205,7 @@ def test_skipgram_fast_applies_the_reference_gradient(window, shared, batch):
     noise = shared_draws(ALIAS, SEED, len(ids), shared, batch)
     weights = [K_NOISE / shared] * shared
     assert_update_is_gradient(
-        lambda s, t: skipgram.skipgram_fast(s, t, *columns, ALIAS, *STEPS, K_NOISE, shared, batch, TINY, SEED),
+        lambda s, t: skipgram.skipgram_fast(s, t, *columns, ALIAS, RATES, K_NOISE, shared, batch, TINY, SEED),
         lambda s, t: summed(
             reference.skipgram_gradient(s, t, ids[i], contexts[i], [noise[i]] * len(contexts[i]), weights)
             for i in range(len(ids))
@@ -235,14 +234,14 @@ def test_sentences_shorter_than_the_window_apply_the_reference_gradient(name, le
     sharing = (shared, 8) if fast else ()
     if name.startswith("cbow"):
         kernel = cbow.cbow_fast if fast else cbow.cbow_exact
-        kernel(new_source, new_target, *columns, ALIAS, *STEPS, K_NOISE, *sharing, TINY, True, True, SEED)
+        kernel(new_source, new_target, *columns, ALIAS, RATES, K_NOISE, *sharing, TINY, True, True, SEED)
         for i in range(n):
             words = noise[:shared] if fast else next(groups)
             step = reference.cbow_gradient(source, target, i, contexts[i], words, weights)
             d_source, d_target = d_source + step[0], d_target + step[1]
     else:
         kernel = skipgram.skipgram_fast if fast else skipgram.skipgram_exact
-        kernel(new_source, new_target, *columns, ALIAS, *STEPS, K_NOISE, *sharing, TINY, SEED)
+        kernel(new_source, new_target, *columns, ALIAS, RATES, K_NOISE, *sharing, TINY, SEED)
         for i in range(n):
             words = [noise[:shared] if fast else next(groups) for _ in contexts[i]]
             step = reference.skipgram_gradient(source, target, i, contexts[i], words, weights)
@@ -270,7 +269,6 @@ def test_cbow_exact_follows_the_reference_step_by_step_at_a_real_rate():
         right,
         alias,
         np.ones(rows, np.float32),
-        None,
         K_NOISE,
         np.float32(0.5),
         True,
@@ -290,16 +288,16 @@ def test_cbow_exact_follows_the_reference_step_by_step_at_a_real_rate():
 
 KERNELS = {
     "cbow exact": lambda s, t, *data: cbow.cbow_exact(
-        s, t, *data, ALIAS, RATES[1].astype(s.dtype), None, K_NOISE, s.dtype.type(0.05), True, True, SEED
+        s, t, *data, ALIAS, RATES[1].astype(s.dtype), K_NOISE, s.dtype.type(0.05), True, True, SEED
     ),
     "cbow fast": lambda s, t, *data: cbow.cbow_fast(
-        s, t, *data, ALIAS, RATES[1].astype(s.dtype), None, K_NOISE, 8, 32, s.dtype.type(0.05), True, True, SEED
+        s, t, *data, ALIAS, RATES[1].astype(s.dtype), K_NOISE, 8, 32, s.dtype.type(0.05), True, True, SEED
     ),
     "skipgram exact": lambda s, t, *data: skipgram.skipgram_exact(
-        s, t, *data, ALIAS, RATES[1].astype(s.dtype), None, K_NOISE, s.dtype.type(0.02), SEED
+        s, t, *data, ALIAS, RATES[1].astype(s.dtype), K_NOISE, s.dtype.type(0.02), SEED
     ),
     "skipgram fast": lambda s, t, *data: skipgram.skipgram_fast(
-        s, t, *data, ALIAS, RATES[1].astype(s.dtype), None, K_NOISE, 8, 32, s.dtype.type(0.02), SEED
+        s, t, *data, ALIAS, RATES[1].astype(s.dtype), K_NOISE, 8, 32, s.dtype.type(0.02), SEED
     ),
 }
 
@@ -343,7 +341,7 @@ def test_the_loss_is_the_reference_loss_of_the_first_targets(name):
             )
             for i in range(counted)
         )
-    loss, tokens = kernel(source, target, ids, left, right, ALIAS, *STEPS, *arguments)
+    loss, tokens = kernel(source, target, ids, left, right, ALIAS, RATES, *arguments)
     assert tokens == counted
     assert loss == pytest.approx(expected, rel=1e-6)
 

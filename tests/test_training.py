@@ -269,7 +269,7 @@ def kernel_calls(monkeypatch, sentences, **options):
     """What the trainer hands to its kernel, block by block, in place of training."""
     calls = []
 
-    def spy(source, target, ids, left, right, alias, rates, locks, alpha, seed):
+    def spy(source, target, ids, left, right, alias, rates, alpha, seed):
         calls.append({"ids": ids.copy(), "alias": alias, "alpha": float(alpha), "seed": int(seed)})
         return 1.0, 1
 

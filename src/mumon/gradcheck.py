@@ -171,7 +171,7 @@ def _step(problem: Problem, sg: bool, mean: bool, update: str, exact: bool) -> t
     source[:, :dim], target[:, :dim] = problem.source, problem.target
     _, kernel = training_kernel(settings)
     columns = (problem.ids, problem.left, problem.right)
-    kernel(source, target, *columns, problem.alias, np.ones(rows), None, TINY, problem.seed)
+    kernel(source, target, *columns, problem.alias, np.ones(rows), TINY, problem.seed)
     return (problem.source - source[:, :dim]) / TINY, (problem.target - target[:, :dim]) / TINY
 
 

@@ -85,7 +85,7 @@ class Trainer:
 
     def lock(self, locks: npt.NDArray[np.float32] | None) -> None:
         """From here on, let each source row take that part of its steps."""
-        self.locks = None if locks is None else np.ascontiguousarray(locks, np.float32)
+        self._rates = self.rates if locks is None else np.stack([self.rates * locks, self.rates]).astype(np.float32)
 
     def run(
         self,
@@ -257,7 +257,7 @@ class Trainer:
             )  # fmt: skip
             loss, counted = self._kernel(
                 self.source, self.target, ids[:n], left[:n], right[:n], self.alias,
-                self.rates, self.locks, np.float32(alpha),
+                self._rates, np.float32(alpha),
                 stream_seed(settings.seed, epoch, block, NOISE),
             )  # fmt: skip
             return Block(end - begin, n, loss, counted)
@@ -294,11 +294,10 @@ def training_kernel(settings: Settings) -> tuple[str, Callable[..., tuple[float,
         right: Any,
         alias: Any,
         rates: Any,
-        locks: Any,
         alpha: Any,
         seed: np.uint64,
     ) -> tuple[float, int]:
-        return function(source, target, ids, left, right, alias, rates, locks, *noise, alpha, *division, seed)  # type: ignore[no-any-return]
+        return function(source, target, ids, left, right, alias, rates, *noise, alpha, *division, seed)  # type: ignore[no-any-return]
 
     return function.__name__, train
 

@@ -138,7 +138,7 @@ def _cbow() -> Callable[[], Action]:
 
         def work() -> float:
             seed = np.uint64(random.integers(1 << 32))
-            cbow_fast(source, target, ids, left, right, alias, rates, None, *sizes, RATE, True, True, seed)
+            cbow_fast(source, target, ids, left, right, alias, rates, *sizes, RATE, True, True, seed)
             return per_token()["flops"] * TOKENS
 
         return work

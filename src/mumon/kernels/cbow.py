@@ -1,9 +1,9 @@
 """CBOW with negative sampling: `cbow_exact` is per-window SGD, `cbow_fast` shares noise words among a batch of targets.
 
 Shapes: source, target (V, D); ids, left, right (n,): token i's window is [left[i], right[i]) without i itself;
-alias (V, 2). A row w learns at the rate alpha · rates[w], rates (V,), and a source row at locks[w] times that, where 0
-freezes it and None for locks is 1 for all. Rows are padded with zeros, which every update leaves zero. Both return
-(loss summed over some targets, how many targets).
+alias (V, 2). A row w learns at the rate alpha · rates[w], rates (V,); or, where source and target rows differ, rates is
+(2, V), for source rows first: a rate of 0 freezes a row. Rows are padded with zeros, which every update leaves zero.
+Both return (loss summed over some targets, how many targets).
 
 `divide_in` averages the C context vectors into h (else h is their sum); `divide_out` divides the gradient that each of
 them receives by C. The true gradient has both or neither; the famous fault is to have just one.
@@ -26,6 +26,8 @@ from mumon.kernels.numerics import (
     mix,
     sigmoid,
     source_rate,
+    target_rate,
+    target_rates,
 )
 from mumon.kernels.products import exchange_gradients, score_noise
 from mumon.kernels.rows import Row, Scalar, add_row, dot, exchange, new_rows, prefetch, row_operation
@@ -73,7 +75,6 @@ def cbow_exact(
     right: Any,
     alias: Any,
     rates: Any,
-    locks: Any,
     negative: Any,
     alpha: Any,
     divide_in: Any,
@@ -98,7 +99,7 @@ def cbow_exact(
                 add_row(h, 0, share if divide_in else real(1), source, ids[j])
         score = dot(h, 0, target, word)
         gradient = alpha * (real(1) - sigmoid(score))
-        exchange(target, word, dh, 0, gradient, rates[word] * gradient, h, 0)
+        exchange(target, word, dh, 0, gradient, target_rate(rates, word) * gradient, h, 0)
         sampled = i % LOSS_TARGETS == 0
         if sampled:
             counted += 1
@@ -108,12 +109,12 @@ def cbow_exact(
             if other != word:
                 score = dot(h, 0, target, other)
                 gradient = -alpha * sigmoid(score)
-                exchange(target, other, dh, 0, gradient, rates[other] * gradient, h, 0)
+                exchange(target, other, dh, 0, gradient, target_rate(rates, other) * gradient, h, 0)
                 if sampled:
                     loss += minus_log_sigmoid(-score)
         for j in range(left[i], right[i]):
             if j != i:
-                add_row(source, ids[j], source_rate(rates, locks, ids[j]) * (share if divide_out else real(1)), dh, 0)
+                add_row(source, ids[j], source_rate(rates, ids[j]) * (share if divide_out else real(1)), dh, 0)
     return loss, counted
 
 
@@ -134,7 +135,6 @@ def cbow_fast(
     right: Any,
     alias: Any,
     rates: Any,
-    locks: Any,
     negative: Any,
     shared: Any,
     batch: Any,
@@ -199,7 +199,7 @@ def cbow_fast(
                         loss += weight * minus_log_sigmoid(-scores[r, m])
         for r in range(rows):
             noise_gradients(scores, r, -alpha * weight, words, ids[first + r])
-        exchange_gradients(dh, h, rows, scores, target, words, rates, next_words, ids, first + batch)
+        exchange_gradients(dh, h, rows, scores, target, words, target_rates(rates), next_words, ids, first + batch)
 
         # The targets themselves, one row each; then each gradient goes to both halves of its window.
         for r in range(rows):
@@ -207,7 +207,7 @@ def cbow_fast(
             word = ids[i]
             score = dot(h, r, target, word)
             gradient = alpha * (real(1) - sigmoid(score))
-            exchange(target, word, dh, r, gradient, rates[word] * gradient, h, r)
+            exchange(target, word, dh, r, gradient, target_rate(rates, word) * gradient, h, r)
             if sampled:
                 loss += minus_log_sigmoid(score)
             share = real(1) / real(right[i] - left[i] - 1) if divide_out else real(1)
@@ -217,7 +217,7 @@ def cbow_fast(
                 add_between(change, (i + 1) & last, change, right[i] & last, share, dh, r)
             if i >= reach:
                 j = i - reach
-                settle(source, ids[j], change, (j + 1) & last, change, j & last, source_rate(rates, locks, ids[j]))
+                settle(source, ids[j], change, (j + 1) & last, change, j & last, source_rate(rates, ids[j]))
     for j in range(max(n - reach, 0), n):
-        settle(source, ids[j], change, (j + 1) & last, change, j & last, source_rate(rates, locks, ids[j]))
+        settle(source, ids[j], change, (j + 1) & last, change, j & last, source_rate(rates, ids[j]))
     return loss, counted

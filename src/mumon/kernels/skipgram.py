@@ -20,6 +20,8 @@ from mumon.kernels.numerics import (
     mix,
     sigmoid,
     source_rate,
+    target_rate,
+    target_rates,
 )
 from mumon.kernels.products import exchange_gradients, score_noise
 from mumon.kernels.rows import add_row, copy_row, dot, exchange, new_rows, prefetch
@@ -34,7 +36,6 @@ def skipgram_exact(
     right: Any,
     alias: Any,
     rates: Any,
-    locks: Any,
     negative: Any,
     alpha: Any,
     seed: Any,
@@ -59,7 +60,7 @@ def skipgram_exact(
             dh[:] = real(0)
             score = dot(h, 0, target, word)
             gradient = alpha * (real(1) - sigmoid(score))
-            exchange(target, word, dh, 0, gradient, rates[word] * gradient, h, 0)
+            exchange(target, word, dh, 0, gradient, target_rate(rates, word) * gradient, h, 0)
             if sampled:
                 loss += minus_log_sigmoid(score)
             for m in range(negative):
@@ -67,10 +68,10 @@ def skipgram_exact(
                 if other != word:
                     score = dot(h, 0, target, other)
                     gradient = -alpha * sigmoid(score)
-                    exchange(target, other, dh, 0, gradient, rates[other] * gradient, h, 0)
+                    exchange(target, other, dh, 0, gradient, target_rate(rates, other) * gradient, h, 0)
                     if sampled:
                         loss += minus_log_sigmoid(-score)
-            add_row(source, ids[i], source_rate(rates, locks, ids[i]), dh, 0)
+            add_row(source, ids[i], source_rate(rates, ids[i]), dh, 0)
     return loss, counted
 
 
@@ -83,7 +84,6 @@ def skipgram_fast(
     right: Any,
     alias: Any,
     rates: Any,
-    locks: Any,
     negative: Any,
     shared: Any,
     batch: Any,
@@ -130,7 +130,7 @@ def skipgram_fast(
         for r in range(rows):
             for m in range(shared):
                 scores[r, m] = -alpha * weights[r, m] * sigmoid(scores[r, m])
-        exchange_gradients(dh, h, rows, scores, target, words, rates, next_words, ids, high)
+        exchange_gradients(dh, h, rows, scores, target, words, target_rates(rates), next_words, ids, high)
 
         for r in range(rows):
             i = first + r
@@ -139,8 +139,8 @@ def skipgram_fast(
                     word = ids[j]
                     score = dot(h, r, target, word)
                     gradient = alpha * (real(1) - sigmoid(score))
-                    exchange(target, word, dh, r, gradient, rates[word] * gradient, h, r)
+                    exchange(target, word, dh, r, gradient, target_rate(rates, word) * gradient, h, r)
                     if sampled:
                         loss += minus_log_sigmoid(score)
-            add_row(source, ids[i], source_rate(rates, locks, ids[i]), dh, r)
+            add_row(source, ids[i], source_rate(rates, ids[i]), dh, r)
     return loss, counted
