@@ -41,7 +41,7 @@ $(VENV)/installed: pyproject.toml
 	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed
-	$(BIN)/python -m pip install --quiet --editable ".[dev]" $(TORCH)
+	$(BIN)/python -m pip install --quiet --use-pep517 --editable ".[dev]" $(TORCH)  # seqeval has no wheel
 	$(BIN)/python -m pip install --quiet --no-deps $(NODE2VEC)
 	@touch $@
 
