@@ -133,24 +133,41 @@ def test_converting_a_model_to_a_model_keeps_all_of_it(run, corpus):
     np.testing.assert_array_equal(Word2Vec.load("copy.mumon").syn1neg, Word2Vec.load("m").syn1neg)
 
 
-def test_a_terminal_shows_a_bar_with_percent_speed_rate_loss_and_time_left(corpus, tmp_path):
-    """On a real pseudo-terminal; `script` is not everywhere, the pty module is."""
+def on_a_terminal(columns, *arguments):
+    """What a command shows on a pseudo-terminal, without its colours; `script` is not everywhere, the pty module is."""
     import pty
 
-    command = [sys.executable, "-m", "mumon", "train", str(corpus), "-o", str(tmp_path / "m[bold]x"), *TRAIN]
     main, terminal = pty.openpty()
-    env = {**os.environ, "COLUMNS": "120", "TERM": "xterm"}
-    process = subprocess.Popen([*command, "--epochs", "60"], stderr=terminal, stdout=terminal, env=env)
+    env = {**os.environ, "COLUMNS": str(columns), "TERM": "xterm"}
+    command = [sys.executable, "-m", "mumon", *map(str, arguments)]
+    process = subprocess.Popen(command, stderr=terminal, stdout=terminal, env=env)
     os.close(terminal)
     shown = b""
     with contextlib.suppress(OSError):  # a pseudo-terminal ends with an error once nobody writes to it
         while part := os.read(main, 65536):
             shown += part
     os.close(main)
-    assert process.wait() == 0
-    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode())
-    assert re.search(r"training .*\d+% epoch \d+/60 .*tokens/s +rate 0\.\d+ +loss \d\.\d+ +(\d+:\d\d|--:--)", text)
+    return process.wait(), re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode())
+
+
+@pytest.mark.parametrize(
+    ("columns", "bar"),
+    [
+        (120, r"training .*\d+% epoch \d+/60 .*tokens/s +rate 0\.\d+ +loss \d\.\d+ +(\d+:\d\d|--:--)"),
+        (60, r"training .*\d+% +loss \d\.\d+ +(\d+:\d\d|--:--)"),  # what there is no room for is left out
+    ],
+)
+def test_a_terminal_shows_a_bar_with_percent_speed_rate_loss_and_time_left(corpus, tmp_path, columns, bar):
+    code, text = on_a_terminal(columns, "train", corpus, "-o", tmp_path / "m[bold]x", *TRAIN, "--epochs", 60)
+    assert code == 0 and re.search(bar, text)
     assert "✓ trained 60 epochs" in text and "m[bold]x" in text.replace("\r\n", "")
+
+
+def test_an_error_on_a_narrow_terminal_breaks_between_words(tmp_path):
+    code, text = on_a_terminal(40, "similar", tmp_path / "nowhere.mumon", "king")
+    lines = text.split("\r\n")
+    assert code == 1 and len(lines) > 2
+    assert " ".join(line.strip() for line in lines).strip().endswith("check the name")
 
 
 def test_a_terminal_without_the_letters_shows_something(run, tmp_path):
