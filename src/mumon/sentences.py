@@ -3,7 +3,7 @@
 Reading follows `mumon.corpus`, so that training on the files themselves gives the same: packed files are known by their
 content (gzip, bzip2, xz, zstd), bytes that are no UTF-8 become U+FFFD, a byte order mark is no part of the first word,
 and words lie between whatever `str.split` takes for white space. Each class has an attribute `files`: the paths that
-`corpus_from_files` encodes to exactly these sentences, which is many times as fast as iterating, or None.
+`corpus_from_files` encodes to exactly these sentences, without a list of strings for each, or None.
 """
 
 from __future__ import annotations
