@@ -86,6 +86,9 @@ class Word2Vec(ModelDisk):
         The length of the rate schedule if it is longer than `epochs`: a later `train` goes on along it.
     checkpoints
         A folder in which to keep the state of training every ten minutes, or `Checkpoints`, which can also resume.
+    matrices
+        "disk" keeps the two matrices in files, mapped into memory: they may then be larger than it, at the price of
+        waiting for the disk where rows are not at hand.
     progress
         True for a progress bar, False for silence; by default a bar on a terminal.
 
@@ -150,6 +153,7 @@ class Word2Vec(ModelDisk):
         shuffle: bool = False,
         total_epochs: int | None = None,
         checkpoints: Checkpoints | str | os.PathLike[str] | None = None,
+        matrices: Literal["memory", "disk"] = "memory",
         progress: bool | Progress | None = None,
         **obsolete: Any,
     ) -> None:
@@ -184,6 +188,9 @@ class Word2Vec(ModelDisk):
             raise OptionError(f"unk is {unk!r}, which cannot be written as UTF-8; choose another word") from None
         self.trim_rule, self.unk, self.comment = trim_rule, unk, comment
         self.hashfxn, self.batch_words = hashfxn, batch_words
+        if matrices not in ("memory", "disk"):
+            raise OptionError(f"matrices is {matrices!r}; it must be memory or disk")
+        self.matrices = matrices
         self.text = TextOptions(bool(tokenize), bool(lowercase), text_field)
         self._planned = total_epochs
         self._schedule = Schedule(alpha, min_alpha, self.epochs if total_epochs is None else total_epochs)
