@@ -7,11 +7,13 @@ before they are made.
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 from mumon.corpus.encode import MAX_SENTENCE
 from mumon.errors import OutOfMemoryError
+from mumon.mapped import ELSEWHERE, OutOfDiskError, home
 from mumon.matrices import row_bytes
 from mumon.progress import Progress
 from mumon.settings import Settings
@@ -21,17 +23,38 @@ WORTH_A_LINE = 10**9  # bytes; less is no surprise on any machine
 WORD_BYTES = 480
 
 
-def check_memory(words: int, columns: int, settings: Settings, progress: Progress) -> None:
-    """Say what training so many vectors will take if that is much; refuse it if there is less."""
+def check_memory(words: int, columns: int, settings: Settings, progress: Progress, on_disk: bool = False) -> None:
+    """Say what training so many vectors will take if that is much; refuse it if there is less.
+
+    Matrices on disk take none of the memory, and must fit on the disk instead.
+    """
     needed, free = training_bytes(words, columns, settings), available_memory()
     about = f"2 matrices of {words:,} × {columns:,}"
+    size = 2 * words * row_bytes(columns) if on_disk else 0
+    needed -= size
+    subject = f"the words of {about} on disk" if on_disk else about
     if free is not None and needed > free:
         raise OutOfMemoryError(
-            f"{about} and their training need {spoken_bytes(needed)} of memory where {spoken_bytes(free)} are free; "
+            f"{subject} and their training need {spoken_bytes(needed)} of memory where {spoken_bytes(free)} are free; "
             "ask for fewer words (max_final_vocab, --max-vocab) or dimensions"
         )
+    if on_disk:
+        _check_disk(size, about)
+        progress.note(f"{about} take {spoken_bytes(size)} of disk in {home()}")
     if needed >= WORTH_A_LINE:
-        progress.note(f"{about} and their training take {spoken_bytes(needed)} of memory")
+        progress.note(f"{subject} and their training take {spoken_bytes(needed)} of memory")
+
+
+def _check_disk(needed: int, about: str) -> None:
+    """Before the first byte is taken: others on this disk should not find it full even for a moment."""
+    there = home()
+    while not there.exists() and there != there.parent:
+        there = there.parent
+    free = shutil.disk_usage(there).free
+    if needed > free:
+        raise OutOfDiskError(
+            f"{about} need {spoken_bytes(needed)} of disk where {home()} has {spoken_bytes(free)} left; {ELSEWHERE}"
+        )
 
 
 def training_bytes(words: int, columns: int, settings: Settings) -> int:
@@ -86,10 +109,10 @@ def _left_in_groups(root: Path) -> Iterator[int]:
         _, controllers, path = line.split(":", 2)
         if controllers == "":
             tops = [root / "sys/fs/cgroup", root / "sys/fs/cgroup/unified"]
-            names = ("memory.max", "memory.current", "inactive_file")
+            names, total = ("memory.max", "memory.current"), ""
         elif "memory" in controllers.split(","):
             tops = [root / "sys/fs/cgroup/memory"]
-            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+            names, total = ("memory.limit_in_bytes", "memory.usage_in_bytes"), "total_"
         else:
             continue
         for top in tops:
@@ -97,7 +120,9 @@ def _left_in_groups(root: Path) -> Iterator[int]:
             for group in (here, *here.parents[: len(here.parts) - len(top.parts)]):
                 limit, used = _text(group / names[0]).strip(), _text(group / names[1]).strip()
                 if limit.isdecimal() and used.isdecimal():
-                    cached = _fields(group / "memory.stat").get(names[2], 0)  # of files; given up when needed
+                    counted = _fields(group / "memory.stat")
+                    # What is kept of files, matrices on disk among them, is given up when it is needed.
+                    cached = sum(counted.get(f"{total}{kind}_file", 0) for kind in ("inactive", "active"))
                     yield int(limit) - int(used) + cached
 
 

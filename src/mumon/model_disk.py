@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from mumon.checkpoints import Checkpoints
 from mumon.corpus import TextOptions
@@ -50,19 +50,29 @@ class ModelDisk(ModelRuns):
         self._finished.clear()
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, progress: bool | Progress | None = None) -> Self:
-        """A model written by `save`, ready for questions and for more training, on no more cores than there are."""
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        matrices: Literal["memory", "disk"] = "memory",
+        progress: bool | Progress | None = None,
+    ) -> Self:
+        """A model written by `save`, ready for questions and for more training, on no more cores than there are.
+
+        `matrices` is the constructor's: a saved model does not say where its matrices were.
+        """
         from mumon.formats.directory import has_integer_keys, load_model
 
+        if matrices not in ("memory", "disk"):
+            raise OptionError(f"matrices is {matrices!r}; it must be memory or disk")
         loaded = load_model(path)
         saved = loaded.config
         options: dict[str, Any] = {name: saved[name] for name in SAVED_OPTIONS if name in saved}
         try:
             _check_saved(saved)
             options["workers"] = min(saved["workers"], available_cores())
-            model: Any = cls(  # type: ignore[call-arg]
-                vector_size=loaded.vectors.shape[1], sg=int(saved["objective"] == "sg"), progress=progress, **options
-            )
+            options.update(sg=int(saved["objective"] == "sg"), matrices=matrices, progress=progress)
+            model: Any = cls(vector_size=loaded.vectors.shape[1], **options)  # type: ignore[call-arg]
             model._schedule = Schedule(**saved["schedule"])
             model._tokens_before = whole_number("tokens_before", saved.get("tokens_before", 0), least=0)
             model.history = [Epoch.from_json(epoch) for epoch in loaded.history]
@@ -84,7 +94,8 @@ class ModelDisk(ModelRuns):
     def from_vectors(cls, vectors: WordVectors | str | os.PathLike[str], **options: Any) -> Self:
         """A model that starts from existing vectors (any readable file) and is then trained further.
 
-        The words and rows are those of the file; output vectors start at zero. `options` are the constructor's.
+        The words and rows are those of the file; output vectors start at zero. `options` are the constructor's; with
+        matrices="disk" the rows go from file to file, without ever being in memory together.
 
         >>> import numpy as np
         >>> from mumon import Word2Vec
@@ -96,12 +107,25 @@ class ModelDisk(ModelRuns):
         """
         if "vector_size" in options:
             raise OptionError("vector_size comes with the vectors; leave it out")
-        wv = vectors if isinstance(vectors, WordVectors) else WordVectors.load(vectors)
+        on_disk = options.get("matrices") == "disk"
+        wv = vectors if isinstance(vectors, WordVectors) else _load_vectors(vectors, on_disk)
         model: Any = cls(vector_size=wv.vector_size, **options)  # type: ignore[call-arg]
         model._tokens_before = LARGE_CORPUS  # rates for a fresh start would undo what the vectors know
         words, unk = [str(key) for key in wv.index_to_key], model.unk if model.unk in wv.key_to_index else None
         model._adopt(words, wv.counts, unk, wv.vectors, None, wv.integer_keys)
         return cast("Self", model)
+
+
+def _load_vectors(path: str | os.PathLike[str], on_disk: bool) -> WordVectors:
+    if not on_disk:
+        return WordVectors.load(path)
+    from mumon.formats import open_vectors
+    from mumon.mapped import gathered_on_disk
+
+    with open_vectors(path) as source:
+        loaded = gathered_on_disk(source)
+    words: Any = list(map(int, loaded.words)) if loaded.integer_keys else loaded.words
+    return WordVectors(words, loaded.vectors, loaded.counts)
 
 
 def _check_saved(saved: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import zlib
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mumon.corpus import EncodedCorpus
 from mumon.errors import MumonError, OptionError
 from mumon.keyed.keys import checked_topn
-from mumon.matrices import Matrix, initial_rows, move_rows, new_matrix
+from mumon.matrices import Filling, Matrix, copy_rows, initial_rows, move_rows, new_matrix
 from mumon.memory import check_memory, training_bytes
 from mumon.prediction import word_probabilities
 from mumon.progress import Progress, chosen_progress
@@ -25,9 +25,20 @@ class NoVocabularyError(OptionError, AttributeError):
     """A model is asked for what it does not have yet; for `hasattr`, too."""
 
 
+class Rows:
+    """Rows on their way into another model, which lays them out anew: a deep copy would only be thrown away."""
+
+    def __init__(self, matrix: Matrix) -> None:
+        self.matrix = matrix
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Rows:
+        return self
+
+
 class ModelRows:
     """A vocabulary, its source vectors (`wv`) and its output vectors (`syn1neg`), row by row."""
 
+    matrices: Literal["memory", "disk"] = "memory"  # where rows are made from here on
     settings: Settings
     vector_size: int
     _progress: bool | Progress | None
@@ -46,17 +57,15 @@ class ModelRows:
             wv = copy.copy(self.wv)  # with lists of its own, for copies that are not deep
             wv.index_to_key, wv.key_to_index = list(wv.index_to_key), dict(wv.key_to_index)
             wv.expandos = {name: values.copy() for name, values in wv.expandos.items()}
-            state.update(_source=self.wv.vectors, _target=self.syn1neg, _view=None, _wv=wv)
+            wv.vectors = np.zeros((0, self.vector_size), np.float32)
+            state.update(_source=Rows(self.wv.vectors), _target=Rows(self.syn1neg), _view=None, _wv=wv)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Lay the rows out as training needs them, and let the vectors be those of the model."""
         self.__dict__.update(state)
         if self.vocabulary is not None:
-            rows = self._source, self._target
-            self._source, self._target = (new_matrix(len(matrix), self.vector_size) for matrix in rows)
-            for new, old in zip((self._source, self._target), rows, strict=True):
-                new[:, : self.vector_size] = old
+            self._source, self._target = (self._laid_out(state[name].matrix) for name in ("_source", "_target"))
             self._wv.vectors = self._view = self._source[:, : self.vector_size]
 
     @property
@@ -132,6 +141,8 @@ class ModelRows:
     def estimate_memory(self, vocab_size: int | None = None, report: dict[str, int] | None = None) -> dict[str, int]:
         """The bytes that training takes for so many words (by default the model's own), by what takes them.
 
+        With matrices="disk" those of `vectors` and `syn1neg` are taken on the disk.
+
         >>> from mumon import Word2Vec
         >>> Word2Vec(vector_size=300, workers=1).estimate_memory(1_000_000)["vectors"]
         1216000000
@@ -145,24 +156,38 @@ class ModelRows:
         found["vocab"] = found["total"] - 2 * found["vectors"]
         return found
 
-    def _set_vocabulary(self, vocabulary: Vocabulary, given: Matrix | None = None) -> None:
+    def _laid_out(self, rows: Matrix) -> Matrix:
+        """A copy of rows, as training needs them."""
+        new = new_matrix(len(rows), self.vector_size, self.matrices == "disk")
+        copy_rows(rows, new, self.vector_size)
+        return new
+
+    def _set_vocabulary(
+        self, vocabulary: Vocabulary, given: Matrix | None = None, output: Matrix | None = None
+    ) -> None:
         """Make room for a vocabulary; words that had rows keep them, in both matrices.
 
-        `given` are source rows for all of it, in place of those that the words had. Nothing changes if it fails.
+        `given` and `output` are rows for all of it, in place of those that the words had. Nothing changes if it fails.
         """
         old, columns = self.vocabulary, self.vector_size
         known = np.full(len(vocabulary), -1) if old is None else old.rows_of(vocabulary.words)
         with chosen_progress(self._progress) as progress:
-            check_memory(len(vocabulary), columns, self.settings, progress)
-        source, target = (new_matrix(len(vocabulary), columns) for _ in range(2))
-        if given is not None:
-            source[:, :columns] = given
-        else:
-            initial_rows(source, columns, np.flatnonzero(known < 0), self.settings.seed)
-        if old is not None:
-            move_rows(self._target, target, known)
-            if given is None:
-                move_rows(self._source, source, known)
+            on_disk = self.matrices == "disk"
+            check_memory(len(vocabulary), columns, self.settings, progress, on_disk)
+            source, target = (new_matrix(len(vocabulary), columns, on_disk) for _ in range(2))
+            stays = old is not None and given is None
+            told = Filling(source, 1 + stays + (output is not None or old is not None), progress)
+            if given is not None:
+                copy_rows(given, source, columns, told)
+            else:
+                initial_rows(source, columns, np.flatnonzero(known < 0), self.settings.seed, told)
+            if output is not None:
+                copy_rows(output, target, columns, told)
+            elif old is not None:
+                move_rows(self._target, target, known, told)
+            if stays:
+                move_rows(self._source, source, known, told)
+            told.finish()
         # The counts are copied: whoever sets one through `wv` should not change those of another model.
         wv = WordVectors(vocabulary.keys, source[:, :columns], vocabulary.counts.copy())
         if old is None:
@@ -195,9 +220,7 @@ class ModelRows:
     ) -> None:
         """Take over rows from elsewhere, in their order."""
         counts = np.zeros(len(words), np.int64) if counts is None else counts
-        self._set_vocabulary(Vocabulary(words, counts, unk, integers), vectors)
-        if output is not None:
-            self._target[:, : self.vector_size] = output
+        self._set_vocabulary(Vocabulary(words, counts, unk, integers), vectors, output)
 
     def _take_over_rows(self) -> None:
         """If someone gave `wv` other words, counts, another order or another matrix, make them the model's."""
