@@ -46,6 +46,14 @@ def check_expansion(size: int, unpacked: int) -> None:
         raise ExpansionError(size)
 
 
+def known_size(raw: io.BufferedReader) -> int | None:
+    """How many bytes a file has; None for pipes, and for what a server sends without saying how much it is."""
+    if not isinstance(raw.raw, io.FileIO):  # of another filesystem, and without a descriptor
+        return getattr(raw.raw, "size", None)
+    about = os.fstat(raw.fileno())
+    return about.st_size if stat.S_ISREG(about.st_mode) else None
+
+
 def compression_of(raw: io.BufferedReader) -> str | None:
     """The name of the compression that the first bytes announce, if any; nothing is consumed."""
     found = MAGIC.match(raw.peek(MAGIC_BYTES))
@@ -76,9 +84,7 @@ class _Bounded(io.RawIOBase):
     """What an unpacker gives, as long as it stays in proportion to the file. Pipes have no size, and no bound."""
 
     def __init__(self, unpacker: Any, raw: io.BufferedReader) -> None:
-        about = os.fstat(raw.fileno())
-        self._unpacker, self._unpacked = unpacker, 0
-        self._size = about.st_size if stat.S_ISREG(about.st_mode) else None
+        self._unpacker, self._unpacked, self._size = unpacker, 0, known_size(raw)
 
     def readable(self) -> bool:
         return True

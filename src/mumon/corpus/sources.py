@@ -7,16 +7,17 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mumon.compression import DAMAGE, ExpansionError, check_expansion, decompressed
-from mumon.corpus.text import DEFAULT_FIELD, DOCUMENT_END, Piece, TextOptions
-from mumon.errors import CorpusError, one_line, some_names
+from mumon.compression import DAMAGE, ExpansionError, decompressed, known_size
+from mumon.corpus.parquet import damaged, is_parquet, parquet_pieces
+from mumon.corpus.text import DEFAULT_FIELD, Piece, TextOptions
+from mumon.errors import CorpusError
 
 STDIN = "-"
 PIECE_BYTES = 1 << 20
-PARQUET_ROWS = 256
 MAX_UNCUT_BYTES = 1 << 26  # of one word, or of one JSON record: they are held in memory whole
 SNIFF_BYTES = 8192  # a NUL among the first bytes gives a binary file away
 MODEL_FOLDERS = {".mumon", ".checkpoints"}
@@ -114,29 +115,32 @@ def spoken_name(name: str) -> str:
 def read_pieces(name: str, options: TextOptions, advance: Callable[[int], None]) -> Iterator[Piece]:
     """The content of one file (or of standard input for "-"), a piece at a time; `advance` hears of bytes read."""
     origin = spoken_name(name)
+    with opened(name) as raw:
+        if is_parquet(raw):
+            yield from parquet_pieces(raw, origin, options.text_field or DEFAULT_FIELD, advance)
+            return
+        size = known_size(raw)
+        stream = decompressed(raw)
+        yield from cut(stream, raw.tell if raw.seekable() else None, origin, is_json_lines(name, options), advance)
+        if size and stream is raw and raw.tell() < size:
+            raise CorpusError(f"{origin} was cut to {raw.tell():,} of {size:,} bytes while it was read; try again")
+
+
+@contextmanager
+def opened(name: str) -> Iterator[io.BufferedReader]:
+    """A file to read; whatever goes wrong with reading it is a sentence about it."""
+    origin = spoken_name(name)
     try:
         with _open_raw(name) as raw:
-            head = raw.peek(8)[:8]
-            if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+            if raw.peek(2).startswith((b"\xff\xfe", b"\xfe\xff")):
                 raise CorpusError(f"{origin} is UTF-16; convert it first, e.g. with iconv -f UTF-16 -t UTF-8")
-            if head.startswith(b"PAR1"):
-                yield from _parquet_pieces(raw, origin, options.text_field or DEFAULT_FIELD, advance)
-                return
-            size = os.fstat(raw.fileno()).st_size if name != STDIN and Path(name).is_file() else 0
-            stream = decompressed(raw)
-            yield from _cut(stream, raw, origin, is_json_lines(name, options), advance)
-            if size and stream is raw and raw.tell() < size:
-                raise CorpusError(f"{origin} was cut to {raw.tell():,} of {size:,} bytes while it was read; try again")
+            yield raw
     except ExpansionError as error:
         raise CorpusError(f"{origin} {error}") from None
     except DAMAGE as error:
-        raise _damaged(origin, error) from None
+        raise damaged(origin, error) from None
     except OSError as error:  # zstd and bzip2 have no errors of their own, but the system's have numbers
-        raise (unreadable(name, error) if error.errno else _damaged(origin, error)) from None
-
-
-def _damaged(origin: str, error: Exception) -> CorpusError:
-    return CorpusError(f"{origin} is damaged or cut short ({one_line(error)}); make or fetch it again")
+        raise (unreadable(name, error) if error.errno else damaged(origin, error)) from None
 
 
 def _open_raw(name: str) -> io.BufferedReader:
@@ -147,14 +151,21 @@ def _open_raw(name: str) -> io.BufferedReader:
     return io.BufferedReader(io.FileIO(name), PIECE_BYTES)
 
 
-def _cut(
-    stream: Any, raw: io.BufferedReader, origin: str, json_lines: bool, advance: Callable[[int], None]
+def cut(
+    stream: Any,
+    tell: Callable[[], int] | None,
+    origin: str,
+    json_lines: bool,
+    advance: Callable[[int], None],
+    begin: int = 0,
 ) -> Iterator[Piece]:
-    """Pieces that end at a newline, or else (never within a JSON record) at a blank; never within a word."""
+    """Pieces that end at a newline, or else (never within a JSON record) at a blank; never within a word.
+
+    `tell` is how far the file is read; `begin` is where that was before, 0 being where a file shows what it is.
+    """
     held: list[bytes] = []
-    line, position = 1, 0
-    seekable = raw.seekable()
-    first = True
+    line, position = 1, begin
+    first = begin == 0
     while block := stream.read(PIECE_BYTES):
         if first:
             if b"\0" in block[:SNIFF_BYTES]:
@@ -175,50 +186,7 @@ def _cut(
             raise CorpusError(
                 f"{origin} has {what} of more than {MAX_UNCUT_BYTES:,} bytes; is it text, with line ends?"
             )
-        reached = raw.tell() if seekable else position + len(block)
+        reached = tell() if tell else position + len(block)
         advance(reached - position)
         position = reached
     yield Piece(b"".join(held), origin, json_lines, line, last=True)
-
-
-def _parquet_pieces(raw: io.BufferedReader, origin: str, field: str, advance: Callable[[int], None]) -> Iterator[Piece]:
-    import pyarrow as pa
-
-    if not raw.seekable():
-        raise CorpusError(
-            f"{origin} is Parquet, which is read from its end and cannot come through a pipe; name a file"
-        )
-    try:
-        yield from _parquet_texts(raw, origin, field, advance)
-    except CorpusError:
-        raise
-    except (pa.ArrowException, OSError, ValueError, LookupError, MemoryError) as error:
-        # names that are not UTF-8 are ValueErrors; a page may promise 2 GB, and Arrow believes it until it has looked
-        raise _damaged(f"the Parquet file {origin}", error) from None
-
-
-def _parquet_texts(raw: io.BufferedReader, origin: str, field: str, advance: Callable[[int], None]) -> Iterator[Piece]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    file = pq.ParquetFile(raw)
-    columns = file.schema_arrow.names
-    if field not in columns:
-        raise CorpusError(f"{origin} has no column {field!r} but {some_names(columns)}; name it with --text-field")
-    kind = file.schema_arrow.field(columns.index(field)).type
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-        raise CorpusError(
-            f"column {field!r} of {origin} holds {one_line(kind, 60)}, not text; choose another with --text-field"
-        )
-    size, about = os.fstat(raw.fileno()).st_size, file.metadata
-    unpacked = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
-    check_expansion(size, unpacked)
-    done, rows = 0, max(about.num_rows, 1)
-    for batch in file.iter_batches(PARQUET_ROWS, columns=[field]):
-        # As bytes: Parquet does not promise that its strings are valid UTF-8.
-        texts = batch.column(0).cast(kind).cast(pa.large_binary()).drop_null().to_pylist()
-        yield Piece(DOCUMENT_END.join([*texts, b""]), origin)
-        advance(size * (done + len(batch)) // rows - size * done // rows)
-        done += len(batch)

@@ -1,0 +1,142 @@
+"""A corpus cut into parts that other machines read, each by itself: together they are the text, in order."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mumon.compression import compression_of, known_size
+from mumon.corpus.filesystem import is_url
+from mumon.corpus.parquet import is_parquet, parquet_pieces, row_group_starts
+from mumon.corpus.sources import PIECE_BYTES, STDIN, cut, find_files, is_json_lines, opened, read_pieces
+from mumon.corpus.text import DEFAULT_FIELD, Piece, TextOptions
+from mumon.errors import CorpusError
+from mumon.settings import whole_number
+
+SHARD_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class Shard:
+    """The lines of a file that begin at a byte of [begin, end); of Parquet, the row groups that do.
+
+    `end` is None where the file ends. Shard(name) is the whole file, and all there is of a packed one.
+    """
+
+    name: str
+    begin: int = 0
+    end: int | None = None
+
+
+def find_shards(
+    inputs: Sequence[str | os.PathLike[str]], options: TextOptions | None = None, size: int = SHARD_BYTES
+) -> list[Shard]:
+    """Cut files, folders, globs or URLs into shards of about `size` bytes, in the order of the text.
+
+    Lines of sentences, JSON lines and the row groups of Parquet are cut. Packed text, and running text (`tokenize`)
+    that no records divide, are a shard per file.
+
+    >>> import pathlib, tempfile
+    >>> text = pathlib.Path(tempfile.mkdtemp(), "a.txt")
+    >>> _ = text.write_text("the cat\\nsaw the dog\\n")
+    >>> [(shard.begin, shard.end) for shard in find_shards([text], size=10)]
+    [(0, 10), (10, None)]
+    """
+    options, size = options or TextOptions(), whole_number("size", size)
+    shards: list[Shard] = []
+    for name in find_files(inputs):
+        if not is_url(name):
+            if name == STDIN or not Path(name).is_file():
+                shown = "standard input" if name == STDIN else f"the pipe {name}"
+                raise CorpusError(f"a cluster cannot read {shown}; name files that all its machines can read")
+            name = os.path.abspath(name)  # noqa: PTH100  # the folder of another process is another one
+        bounds = [0, *_cuts(name, options, size)]
+        shards += [Shard(name, *ends) for ends in zip(bounds, [*bounds[1:], None], strict=True)]
+    return shards
+
+
+def read_shard(shard: Shard, options: TextOptions, advance: Callable[[int], None]) -> Iterator[Piece]:
+    """The content of a shard, as `sources.read_pieces` gives that of a file.
+
+    >>> import pathlib, tempfile
+    >>> text = pathlib.Path(tempfile.mkdtemp(), "a.txt")
+    >>> _ = text.write_text("the cat\\nsaw the dog\\n")
+    >>> [piece.data for piece in read_shard(Shard(str(text), 3, 10), TextOptions(), lambda _: None)]
+    [b'saw the dog\\n', b'']
+    """
+    name, begin, end = shard.name, shard.begin, shard.end
+    if begin == 0 and end is None:
+        yield from read_pieces(name, options, advance)
+        return
+    with opened(name) as raw:
+        if is_parquet(raw):
+            yield from parquet_pieces(raw, name, options.text_field or DEFAULT_FIELD, advance, begin, end)
+            return
+        if not _can_cut(raw, name, options):
+            raise CorpusError(f"{name} cannot be read from byte {begin:,} to {end}; cut it with find_shards")
+        lines = _Lines(raw, name, begin, end)
+        start = lines.tell()
+        origin = f"{name} (lines counted from byte {start:,})" if start else name  # errors name them
+        yield from cut(lines, lines.tell, origin, is_json_lines(name, options), advance, start)
+
+
+def _cuts(name: str, options: TextOptions, size: int) -> list[int]:
+    """The bytes of a file at which shards begin, after the first."""
+    with opened(name) as raw:
+        total = known_size(raw) or 0
+        if total <= size:
+            return []
+        if is_parquet(raw):
+            cuts, last = [], 0
+            for start in row_group_starts(raw, name):
+                if start - last >= size:
+                    cuts.append(start)
+                    last = start
+            return cuts
+        count = -(-total // size) if _can_cut(raw, name, options) else 1
+        return [total * part // count for part in range(1, count)]
+
+
+def _can_cut(raw: io.BufferedReader, name: str, options: TextOptions) -> bool:
+    """Whether lines of a file can be read without those before: sentences of running text do not end with them."""
+    divided = is_json_lines(name, options) or not options.tokenize
+    return divided and raw.seekable() and compression_of(raw) is None
+
+
+class _Lines:
+    """A stream of the lines that begin within some bytes of a file."""
+
+    def __init__(self, raw: io.BufferedReader, name: str, begin: int, end: int | None) -> None:
+        self._raw, self._name, self._end = raw, name, end
+        size = known_size(raw)
+        if size is not None and max(begin, end or 0) > size:
+            raise CorpusError(
+                f"{name} has {size:,} bytes, fewer than when it was cut at {max(begin, end or 0):,}; start again"
+            )
+        self._at = begin
+        if begin:  # a line begins here if one ends just before
+            self._at = begin - 1
+            raw.seek(self._at)
+            while block := raw.read(PIECE_BYTES):
+                found = block.find(b"\n") + 1
+                self._at += found or len(block)
+                if found:
+                    break
+            raw.seek(self._at)
+        self._over = end is not None and self._at >= end
+
+    def tell(self) -> int:
+        """The byte of the file after what was read."""
+        return self._at
+
+    def read(self, size: int) -> bytes:
+        """Up to so many bytes; none after the last line."""
+        block = b"" if self._over else self._raw.read(size)
+        if self._end is not None and self._at + len(block) >= self._end:
+            last = block.find(b"\n", max(self._end - 1 - self._at, 0)) + 1
+            block, self._over = block[: last or None], last > 0
+        self._at += len(block)
+        return block
