@@ -73,8 +73,9 @@ def _nameless_file() -> IO[bytes]:
         home().mkdir(parents=True, exist_ok=True)
         return tempfile.TemporaryFile(dir=home(), buffering=0)
     except OSError as error:
-        reason = error.strerror or error
-        raise OutOfDiskError(f"0 matrices can be kept in {home()} ({reason}); {ELSEWHERE}") from None
+        raise OutOfDiskError(
+            f"no matrix can be kept in {home()} ({error.strerror or error}); name another place with MUMON_CACHE"
+        ) from None
 
 
 def _reserve(file: IO[bytes], size: int) -> None:

@@ -35,7 +35,7 @@ def new_matrix(rows: int, columns: int, on_disk: bool = False) -> Matrix:
     On disk it is a mapped file, whose bytes are treated like any others.
     """
     size = rows * row_bytes(columns)
-    if on_disk and size:
+    if on_disk:
         from mumon.mapped import mapped_zeros
 
         memory = mapped_zeros(size)
