@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from mumon import paths
 from mumon.atomic import sync_directory, sync_tree
 from mumon.claims import Claim, claim, remove_abandoned
+from mumon.corpus.filesystem import About, is_url, look_at, shown_url
 from mumon.corpus.sources import unreadable
 from mumon.errors import FULL, CorpusError
 
 INFO = "corpus.json"  # written last: its presence says that the others are whole
 TEMPORARY = "mumon-encoding-"  # folders outside the cache
-Stamp = tuple[str, int, int]  # a file's path, size and time of change
+# A file's path or URL, size and time of change (or whatever else its filesystem has that changes with the content)
+Stamp = tuple[str, int, int | str]
+UNUSED_DAYS = 30  # before the encoding of remote files goes: to ask whether they changed may take long, and cost
 
 
 def home() -> Path:
@@ -27,12 +32,13 @@ def home() -> Path:
 
 
 @contextlib.contextmanager
-def folder_to_fill() -> Iterator[tuple[Path, str]]:
+def folder_to_fill(stamps: Sequence[Stamp] = ()) -> Iterator[tuple[Path, str]]:
     """A folder to encode into, claimed for as long as that takes, and why it is not in the cache, if it is not.
 
-    In the cache if possible, for temporary folders are often kept in memory. What is not renamed is removed.
+    In the cache if possible, for temporary folders are often kept in memory. What is not renamed is removed, and so
+    are encodings of what these files were before.
     """
-    folder, held, remark = _new_folder()
+    folder, held, remark = _new_folder(stamps)
     with held:
         try:
             yield folder, remark
@@ -47,10 +53,10 @@ def folder_to_fill() -> Iterator[tuple[Path, str]]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _new_folder() -> tuple[Path, Claim, str]:
+def _new_folder(stamps: Sequence[Stamp]) -> tuple[Path, Claim, str]:
     try:
         home().mkdir(parents=True, exist_ok=True)
-        _forget_stale(home())  # before the new one needs the room
+        _forget_stale(home(), stamps)  # before the new one needs the room
         return *_claimed_folder(home(), ".encoding-"), ""
     except OSError as error:
         remark = f"the cache {home()} cannot be written to ({error.strerror}): the text is encoded for this run only"
@@ -87,14 +93,24 @@ def publish(folder: Path, kept: Path, is_whole: Callable[[Path], bool]) -> bool:
     return True
 
 
-def stamps_of(names: list[str]) -> list[Stamp]:
-    """What tells these files from what they were or will be."""
+def stamps_of(names: Sequence[str], fresh: bool = False) -> list[Stamp] | None:
+    """What tells these files from what they were or will be; None if one of them, as a pipe, has nothing that does.
+
+    `fresh` asks servers again for what may be remembered here.
+    """
+    if not all(is_url(name) or Path(name).is_file() for name in names):
+        return None
+    urls = [name for name in names if is_url(name)]
+    told = {url: _remote_stamp(url, about) for url, about in zip(urls, look_at(urls, fresh), strict=True)}
     stamps = []
     for name in names:
         try:
-            stamps.append(_stamp(name))
+            stamp = told[name] if name in told else _stamp(name)
         except OSError as error:  # it was there a moment ago
             raise unreadable(name, error) from None
+        if stamp is None:
+            return None
+        stamps.append(stamp)
     return stamps
 
 
@@ -103,26 +119,48 @@ def _stamp(name: str) -> Stamp:
     return str(Path(name).resolve()), stat.st_size, stat.st_mtime_ns
 
 
-def unchanged(stamps: list[Stamp]) -> bool:
+def _remote_stamp(url: str, about: About) -> Stamp | None:
+    if about.size is None or about.identity is None:
+        return None
+    shown = shown_url(url)  # stamps are written down, and secrets should not be
+    hidden = "" if shown == url else " " + hashlib.sha256(url.encode()).hexdigest()[:24]
+    return shown, about.size, about.identity + hidden
+
+
+def unchanged(names: Sequence[str], stamps: list[Stamp]) -> bool:
     """Whether the files are still the same."""
     try:
-        return stamps == [_stamp(name) for name, *_ in stamps]
-    except OSError:
+        return stamps_of(names, fresh=True) == stamps
+    except CorpusError:
         return False
 
 
-def _forget_stale(everything: Path) -> None:
+def used_again(folder: Path) -> None:
+    """Remember that an encoding is still of use."""
+    with contextlib.suppress(OSError):
+        os.utime(folder / INFO)
+
+
+def _forget_stale(everything: Path, stamps: Sequence[Stamp]) -> None:
     """Delete encodings of files that have changed or gone, which can never be asked for again, and abandoned ones."""
+    now = {stamp[0]: stamp for stamp in stamps}
     with contextlib.suppress(OSError):  # other processes come and go in this folder, too
         for folder in everything.iterdir():
             if folder.name.startswith("."):
                 remove_abandoned(folder)
-            elif _is_stale(folder):
+            elif _is_stale(folder, now):
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def _is_stale(folder: Path) -> bool:
+def _is_stale(folder: Path, now: dict[str, Stamp]) -> bool:
     try:
-        return not unchanged([tuple(stamp) for stamp in json.loads((folder / INFO).read_text())["inputs"]])
-    except (OSError, ValueError, KeyError, TypeError):
+        about = folder / INFO
+        for stamp in (tuple(stamp) for stamp in json.loads(about.read_text())["inputs"]):
+            if not is_url(stamp[0]):
+                if stamp != _stamp(stamp[0]):
+                    return True
+            elif stamp != now.get(stamp[0], stamp) or time.time() - about.stat().st_mtime > UNUSED_DAYS * 86400:
+                return True
+        return False
+    except (OSError, ValueError, KeyError, TypeError, IndexError):
         return True

@@ -16,14 +16,16 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from mumon.corpus.cache import INFO, Stamp, folder_to_fill, home, publish, stamps_of, unchanged
+from mumon.corpus.cache import INFO, Stamp, folder_to_fill, home, publish, stamps_of, unchanged, used_again
 from mumon.corpus.encode import CorpusWriter, encode_files, encode_sequences
+from mumon.corpus.filesystem import is_url
 from mumon.corpus.sources import find_files, is_json_lines, spoken_name
 from mumon.corpus.text import TextOptions
 from mumon.errors import CorpusError
 from mumon.progress import Progress
 
 AT_ONCE = 1 << 20  # sentences looked at together
+NAMELESS = "nobody tells when these files change: the text is encoded for this run only"
 ENCODING = 1  # raise when the files below change meaning: older caches are then made again
 
 
@@ -100,7 +102,7 @@ def corpus_from_files(
     reuse: bool = True,
     progress: Progress | None = None,
 ) -> EncodedCorpus:
-    """Encode files, folders, globs or "-", or open what an earlier run encoded from the same unchanged files.
+    """Encode files, folders, globs, URLs or "-", or open what an earlier run encoded from the same unchanged files.
 
     >>> import pathlib, tempfile
     >>> text = pathlib.Path(tempfile.mkdtemp(), "a.txt")
@@ -115,25 +117,27 @@ def corpus_from_files(
         return encode_files(names, options, folder, workers, progress or Progress())
 
     about = ", ".join(map(spoken_name, names[:3])) + (" …" if len(names) > 3 else "")
-    if not reuse or not all(Path(name).is_file() for name in names):  # "-" and pipes have no identity to remember
-        return _temporary(encode, about)
-    stamps = stamps_of(names)
+    stamps = stamps_of(names) if reuse else None
+    if stamps is None:
+        return _temporary(encode, about, *([NAMELESS] if reuse and any(map(is_url, names)) else []))
     records = [is_json_lines(name, options) for name in names]  # a link may have another suffix than its file
     key = json.dumps([ENCODING, stamps, records, asdict(options)])
     fingerprint = hashlib.sha256(key.encode()).hexdigest()[:24]
     kept = home() / fingerprint
     with contextlib.suppress(OSError, ValueError, KeyError):  # not there, or damaged: Arrow's errors are ValueErrors
-        return _open(kept, fingerprint, reused=True)
-    with folder_to_fill() as (folder, remark):
+        corpus = _open(kept, fingerprint, reused=True)
+        used_again(kept)
+        return corpus
+    with folder_to_fill(stamps) as (folder, remark):
         _write_info(folder, *encode(folder), about, stamps)
-        if not remark and not unchanged(stamps):
+        if not remark and not unchanged(names, stamps):
             remark = "the text changed while it was read; this encoding of it is used just once"
         if remark:
             return _opened_for_now(folder, remark)
         # Opened before it is published, for then another process may find it stale. Windows cannot rename what is open.
-        corpus = None if os.name == "nt" else _open(folder, fingerprint)
+        opened = None if os.name == "nt" else _open(folder, fingerprint)
         published = publish(folder, kept, _is_whole)
-        return corpus or (_open(kept, fingerprint) if published else _opened_for_now(folder))
+        return opened or (_open(kept, fingerprint) if published else _opened_for_now(folder))
 
 
 def corpus_from_sentences(sentences: Iterable[Iterable[Any]], *, progress: Progress | None = None) -> EncodedCorpus:
@@ -145,10 +149,10 @@ def corpus_from_sentences(sentences: Iterable[Iterable[Any]], *, progress: Progr
     return _temporary(lambda folder: encode_sequences(sentences, folder, progress or Progress()), "the iterable")
 
 
-def _temporary(encode: Callable[[Path], tuple[CorpusWriter, int]], about: str) -> EncodedCorpus:
+def _temporary(encode: Callable[[Path], tuple[CorpusWriter, int]], about: str, *remarks: str) -> EncodedCorpus:
     with folder_to_fill() as (folder, _):
         _write_info(folder, *encode(folder), about, [])
-        return _opened_for_now(folder)
+        return _opened_for_now(folder, *remarks)
 
 
 def _opened_for_now(folder: Path, *remarks: str) -> EncodedCorpus:

@@ -1,10 +1,35 @@
-"""Corpora on other filesystems: `scheme://…` names a file, a folder or a glob there."""
+"""Corpora on other filesystems: `scheme://…` names a file, a folder or a glob there.
+
+pyarrow comes first where it has a filesystem built in: then s3 and gs need nothing to be installed, and bytes arrive
+without Python's doing. fsspec (`mumon[remote]`) has all the others, seen through pyarrow's interface.
+"""
 
 from __future__ import annotations
 
+import io
 import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from itertools import groupby
+from typing import Any, NamedTuple
 
-URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")  # two letters at least: C: is a drive
+from mumon.errors import CorpusError, MumonError, OptionError, one_line
+
+URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")  # two letters at least: C: is a drive
+ARROW = {"s3", "gs", "gcs", "hdfs", "viewfs"}
+ARROW_URL = re.compile(r"(?P<root>\w+://[^/?]*)/*(?P<path>.*?)/*(?P<query>\?\w+=.*)?")
+SECRET = re.compile(
+    r"(?<=//)[^/?@\s]*:[^/?@\s]*@|(?<=[?&])([\w-]*(?:secret|token|key|sig|cred|password)[\w-]*=)[^&\s]*", re.I
+)
+REFUSAL = re.compile(r"access.?denied|forbidden|unauthori[sz]ed|permission|credential|\b40[13]\b", re.I)
+BUFFER_BYTES = 1 << 23  # asked for at once: every request waits for the network
+GIVE_UP = 30  # seconds without an answer; Google's library would try for 15 minutes
+# What filesystems of fsspec tell that changes with a file's content, best first.
+IDENTITIES = (
+    *("ETag", "etag", "blob_id", "sha", "md5Hash", "content_md5", "checksum"),
+    *("LastModified", "last_modified", "mtime", "modified", "modificationTime", "updated", "created"),
+)
 
 
 def is_url(name: str) -> bool:
@@ -14,3 +39,214 @@ def is_url(name: str) -> bool:
     (True, False, False)
     """
     return URL.match(name) is not None
+
+
+def local_path(name: str) -> str:
+    """The path that a file:// URL names; any other name as it is.
+
+    >>> local_path("file:///tmp/a%20b.txt"), local_path("a.txt")
+    ('/tmp/a b.txt', 'a.txt')
+    """
+    if not name.lower().startswith("file://"):
+        return name
+    from urllib.request import url2pathname
+
+    host, slash, rest = name[len("file://") :].partition("/")
+    if host not in ("", "localhost") or not slash:
+        raise CorpusError(f"{name} names no file of this machine; write file:///, with three slashes, and a whole path")
+    return url2pathname(slash + rest)
+
+
+def shown_url(text: str) -> str:
+    """A URL, or what a library says of one, without the secrets that it may hold.
+
+    >>> shown_url("s3://me:hidden@bucket/a.txt?secret_key=hidden&region=eu")
+    's3://…@bucket/a.txt?secret_key=…&region=eu'
+    """
+    return SECRET.sub(lambda found: f"{found[1] or ''}…{'' if found[1] else '@'}", text)
+
+
+class About(NamedTuple):
+    """What a filesystem tells of a file without reading it, as far as it does."""
+
+    size: int | None
+    identity: str | None  # another one after every change
+
+
+class Place(NamedTuple):
+    """A path on one of pyarrow's filesystems, and the URL that names it."""
+
+    files: Any
+    path: str
+    url: str
+    query: str  # options of the filesystem, which all URLs there need
+
+    @property
+    def fsspec(self) -> Any:
+        """The filesystem of fsspec that is behind it, if one is."""
+        return getattr(getattr(self.files, "handler", None), "fs", None)
+
+    def url_of(self, path: str) -> str:
+        """The URL of a path below."""
+        if not path.startswith(self.path):  # fsspec may know a place by several names
+            return str(self.fsspec.unstrip_protocol(path))
+        return f"{self.url.rstrip('/')}/{path[len(self.path) :].strip('/')}{self.query}"
+
+
+def open_url(url: str) -> io.BufferedReader:
+    """A file to read."""
+    with sentences(url):
+        place = place_of(url)
+        if place.fsspec is None:
+            file = place.files.open_input_file(place.path)
+            return io.BufferedReader(_Remote(file, file.size(), url), BUFFER_BYTES)
+        streamed = url.startswith("http") and not _serves_ranges(place)
+        file = place.fsspec.open(place.path, "rb", **({"block_size": 0} if streamed else {}))
+        size = getattr(file, "size", None)  # of some it is a method
+        return io.BufferedReader(_Remote(file, size if isinstance(size, int) else None, url, streamed), BUFFER_BYTES)
+
+
+def _serves_ranges(place: Place) -> bool:
+    """Whether a web server sends parts of a file; they do not say so, and fsspec finds out after the first 5 MB."""
+    with place.fsspec.open(place.path, "rb", block_size=16) as file:
+        if not getattr(file, "size", None):
+            return False
+        try:
+            file.seek(1)
+            file.read(1)
+        except ValueError:
+            return False
+        return True
+
+
+def look_at(urls: Sequence[str], fresh: bool = False) -> list[About]:
+    """What is known of files; `fresh` asks their servers again for what may be remembered here."""
+    told: list[About] = []
+    places = [place_of(url) for url in urls]
+    for _, group in groupby(places, lambda place: id(place.fsspec or place.files)):
+        told += _look(list(group), fresh)
+    return told
+
+
+def _look(places: list[Place], fresh: bool) -> list[About]:
+    first = places[0]
+    if first.fsspec is None:  # all at once: pyarrow asks for several at a time
+        with sentences(first.url):
+            infos = first.files.get_file_info([place.path for place in places])
+        return [About(info.size, None if info.mtime_ns is None else str(info.mtime_ns)) for info in infos]
+    if fresh:
+        first.fsspec.invalidate_cache()
+    told = []
+    for place in places:
+        with sentences(place.url):
+            detail = place.fsspec.info(place.path)
+        told.append(About(detail.get("size"), next((str(detail[key]) for key in IDENTITIES if detail.get(key)), None)))
+    return told
+
+
+class _Remote(io.RawIOBase):
+    """A file of another filesystem as Python's own; an error of its library becomes a sentence."""
+
+    def __init__(self, file: Any, size: int | None, url: str, streamed: bool = False) -> None:
+        self._file, self.size, self._url, self._streamed, self._over = file, size, url, streamed, False
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return not self._streamed
+
+    def readinto(self, buffer: Any) -> int:
+        done = 0
+        with sentences(self._url):
+            while done < len(buffer) and not self._over:
+                data = self._file.read(len(buffer) - done)
+                buffer[done : done + len(data)] = data
+                done += len(data)
+                self._over = not data
+        return done
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        with sentences(self._url):
+            self._file.seek(offset, whence)
+            self._over = False
+            return int(self._file.tell())
+
+    def tell(self) -> int:
+        return int(self._file.tell())
+
+    def close(self) -> None:
+        if not self.closed:
+            self._file.close()
+        super().close()
+
+
+def place_of(url: str) -> Place:
+    """Where a URL leads, by pyarrow's filesystem or else by fsspec's."""
+    scheme = URL.match(url)[1].lower()  # type: ignore[index]
+    if scheme in ARROW:
+        parts = ARROW_URL.fullmatch(url)
+        known = parts and _arrow(f"{parts['root']}/{parts['query'] or ''}")
+        if parts and known:
+            path = f"{known[1].rstrip('/')}/{parts['path']}".rstrip("/") or "/"
+            return Place(known[0], path, f"{parts['root']}/{parts['path']}", parts["query"] or "")
+    return _place_of_fsspec(url, scheme)
+
+
+@cache
+def _arrow(root: str) -> tuple[Any, str] | None:
+    """pyarrow's filesystem and its path of a URL without a path; None if this build of it does not have it."""
+    from pyarrow import fs
+
+    if root.startswith(("gs:", "gcs:")) and "retry_limit_seconds=" not in root:
+        root += f"{'&' if '?' in root else '?'}retry_limit_seconds={GIVE_UP}"
+    with sentences(root.partition("?")[0]):
+        try:
+            files, path = fs.FileSystem.from_uri(root)
+        except NotImplementedError:
+            return None
+        return files, path
+
+
+def _place_of_fsspec(url: str, scheme: str) -> Place:
+    try:
+        import fsspec
+    except ImportError:
+        raise OptionError(f"{scheme}:// needs fsspec, which is not installed; pip install 'mumon[remote]'") from None
+    from fsspec.registry import registry
+    from pyarrow import fs
+
+    if scheme not in {*fsspec.available_protocols(), *registry}:
+        raise CorpusError(
+            f"{scheme}:// is a filesystem that neither mumon nor fsspec knows; use file, s3, gs, hf, https …, or "
+            "download the text"
+        )
+    with sentences(url):
+        try:
+            files, path = fsspec.core.url_to_fs(url)
+        except ImportError as error:
+            module = getattr(error.__cause__, "name", None) or error.name or "the package of that filesystem"
+            raise OptionError(
+                f"{scheme}:// needs a package that is not installed ({one_line(error)}); pip install "
+                f"{module.partition('.')[0]}"
+            ) from None
+        return Place(fs.PyFileSystem(fs.FSSpecHandler(files)), path, url, "")
+
+
+@contextmanager
+def sentences(url: str) -> Iterator[None]:
+    """Whatever a filesystem's library raises (each has errors of its own) becomes a sentence."""
+    shown = shown_url(url)
+    try:
+        yield
+    except MumonError:
+        raise
+    except FileNotFoundError:
+        raise CorpusError(f"there is no file {shown}; check the address") from None
+    except Exception as error:
+        said = one_line(shown_url(str(error) or type(error).__name__))
+        if isinstance(error, PermissionError) or REFUSAL.search(said):
+            step = "check that your credentials are set and may read it"
+        else:
+            step = "check the address, the network and your credentials"
+        raise CorpusError(f"{shown} cannot be read ({said}); {step}") from None

@@ -11,7 +11,7 @@ from pathlib import Path
 from mumon.compression import compression_of, known_size
 from mumon.corpus.filesystem import is_url
 from mumon.corpus.parquet import is_parquet, parquet_pieces, row_group_starts
-from mumon.corpus.sources import PIECE_BYTES, STDIN, cut, find_files, is_json_lines, opened, read_pieces
+from mumon.corpus.sources import PIECE_BYTES, STDIN, cut, find_files, is_json_lines, opened, read_pieces, spoken_name
 from mumon.corpus.text import DEFAULT_FIELD, Piece, TextOptions
 from mumon.errors import CorpusError
 from mumon.settings import whole_number
@@ -68,18 +68,20 @@ def read_shard(shard: Shard, options: TextOptions, advance: Callable[[int], None
     [b'saw the dog\\n', b'']
     """
     name, begin, end = shard.name, shard.begin, shard.end
+    origin = spoken_name(name)
     if begin == 0 and end is None:
         yield from read_pieces(name, options, advance)
         return
     with opened(name) as raw:
         if is_parquet(raw):
-            yield from parquet_pieces(raw, name, options.text_field or DEFAULT_FIELD, advance, begin, end)
+            yield from parquet_pieces(raw, origin, options.text_field or DEFAULT_FIELD, advance, begin, end)
             return
         if not _can_cut(raw, name, options):
-            raise CorpusError(f"{name} cannot be read from byte {begin:,} to {end}; cut it with find_shards")
-        lines = _Lines(raw, name, begin, end)
+            raise CorpusError(f"{origin} cannot be read from byte {begin:,} to {end}; cut it with find_shards")
+        lines = _Lines(raw, origin, begin, end)
         start = lines.tell()
-        origin = f"{name} (lines counted from byte {start:,})" if start else name  # errors name them
+        if start:  # errors name lines
+            origin += f" (lines counted from byte {start:,})"
         yield from cut(lines, lines.tell, origin, is_json_lines(name, options), advance, start)
 
 
@@ -91,7 +93,7 @@ def _cuts(name: str, options: TextOptions, size: int) -> list[int]:
             return []
         if is_parquet(raw):
             cuts, last = [], 0
-            for start in row_group_starts(raw, name):
+            for start in row_group_starts(raw, spoken_name(name)):
                 if start - last >= size:
                     cuts.append(start)
                     last = start
@@ -109,12 +111,12 @@ def _can_cut(raw: io.BufferedReader, name: str, options: TextOptions) -> bool:
 class _Lines:
     """A stream of the lines that begin within some bytes of a file."""
 
-    def __init__(self, raw: io.BufferedReader, name: str, begin: int, end: int | None) -> None:
-        self._raw, self._name, self._end = raw, name, end
+    def __init__(self, raw: io.BufferedReader, origin: str, begin: int, end: int | None) -> None:
+        self._raw, self._end = raw, end
         size = known_size(raw)
         if size is not None and max(begin, end or 0) > size:
             raise CorpusError(
-                f"{name} has {size:,} bytes, fewer than when it was cut at {max(begin, end or 0):,}; start again"
+                f"{origin} has {size:,} bytes, fewer than when it was cut at {max(begin, end or 0):,}; start again"
             )
         self._at = begin
         if begin:  # a line begins here if one ends just before

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from mumon.compression import DAMAGE, ExpansionError, decompressed, known_size
+from mumon.corpus.filesystem import is_url, local_path, look_at, open_url, shown_url
+from mumon.corpus.listing import MODEL, MODEL_FOLDERS, find_urls
 from mumon.corpus.parquet import damaged, is_parquet, parquet_pieces
 from mumon.corpus.text import DEFAULT_FIELD, Piece, TextOptions
 from mumon.errors import CorpusError
@@ -20,21 +22,23 @@ STDIN = "-"
 PIECE_BYTES = 1 << 20
 MAX_UNCUT_BYTES = 1 << 26  # of one word, or of one JSON record: they are held in memory whole
 SNIFF_BYTES = 8192  # a NUL among the first bytes gives a binary file away
-MODEL_FOLDERS = {".mumon", ".checkpoints"}
 JSON_LINES = {".jsonl", ".ndjson", ".json"}
 
 
 def find_files(inputs: Sequence[str | os.PathLike[str]]) -> list[str]:
-    """Every file that the inputs name, in a fixed order: files, folders (all files below), globs, "-".
+    """Every file that the inputs name, in a fixed order: files, folders (all files below), globs, URLs of these, "-".
 
     Hidden files and model folders (.mumon) below a folder are left out. Links to folders are not followed, so a loop of
     links cannot trap the search.
     """
     found: list[str] = []
     for given in inputs:
-        name = os.fspath(given)
+        name = local_path(os.fspath(given))
         if not name:
             raise CorpusError("one of the paths to read is empty; name a file or folder")
+        if is_url(name):
+            found += find_urls(name)
+            continue
         try:
             found += _find(name)
         except CorpusError:
@@ -48,7 +52,7 @@ def find_files(inputs: Sequence[str | os.PathLike[str]]) -> list[str]:
 
 def _find(name: str) -> list[str]:
     path = Path(name)
-    if (path / "model.safetensors").exists():
+    if (path / MODEL).exists():
         raise CorpusError(f"{name} is a model, not text; to go on training it, name it with --from")
     if path.is_dir():
         below = sorted(_walk(path))
@@ -61,13 +65,16 @@ def _find(name: str) -> list[str]:
     matches = [match for match in matches if not _is_model(Path(match))]
     if not matches:
         raise CorpusError(_no_such_file(name))
-    return find_files(matches)
+    # A pattern may match a folder and files in it: each is read once.
+    return list({os.path.normpath(found): found for found in find_files(matches)}.values())
 
 
 def _no_such_file(name: str) -> str:
     shown = name if len(name) <= 80 else f"{name[:80]}…"
     if len(name.split()) > 4:
         return f"there is no file {shown!r}; text itself is given as a list of token lists, files by their paths"
+    if is_url(name.replace(":/", "://", 1)):
+        return f"there is no file {shown}; if it is a URL, give it as a string: a Path loses one of its slashes"
     return f"there is no file {shown}; check the path{_look_alike(Path(name))}"
 
 
@@ -89,7 +96,7 @@ def _walk(folder: Path) -> Iterator[str]:
 
 
 def _is_model(folder: Path) -> bool:
-    return folder.suffix in MODEL_FOLDERS or (folder / "model.safetensors").exists()
+    return folder.suffix in MODEL_FOLDERS or (folder / MODEL).exists()
 
 
 def _look_alike(path: Path) -> str:
@@ -103,13 +110,21 @@ def _look_alike(path: Path) -> str:
 
 def is_json_lines(name: str, options: TextOptions) -> bool:
     """Whether a file that is not Parquet holds a JSON record per line."""
-    suffixes = {suffix.lower() for suffix in Path(name).suffixes[-2:]}
+    path = name.partition("?")[0] if is_url(name) else name
+    suffixes = {suffix.lower() for suffix in Path(path).suffixes[-2:]}
     return options.text_field is not None or bool(JSON_LINES & suffixes)
 
 
 def spoken_name(name: str) -> str:
     """What to call an input in a sentence."""
-    return "standard input" if name == STDIN else name
+    return "standard input" if name == STDIN else shown_url(name) if is_url(name) else name
+
+
+def total_bytes(names: Sequence[str]) -> int:
+    """How much there is to read, as far as anyone knows: pipes do not tell."""
+    urls = [name for name in names if is_url(name)]
+    local = sum(Path(name).stat().st_size for name in names if not is_url(name) and Path(name).is_file())
+    return local + sum(about.size or 0 for about in look_at(urls))
 
 
 def read_pieces(name: str, options: TextOptions, advance: Callable[[int], None]) -> Iterator[Piece]:
@@ -119,7 +134,7 @@ def read_pieces(name: str, options: TextOptions, advance: Callable[[int], None])
         if is_parquet(raw):
             yield from parquet_pieces(raw, origin, options.text_field or DEFAULT_FIELD, advance)
             return
-        size = known_size(raw)
+        size = known_size(raw) if raw.seekable() else None
         stream = decompressed(raw)
         yield from cut(stream, raw.tell if raw.seekable() else None, origin, is_json_lines(name, options), advance)
         if size and stream is raw and raw.tell() < size:
@@ -148,7 +163,8 @@ def _open_raw(name: str) -> io.BufferedReader:
         if sys.stdin is None:
             raise CorpusError("standard input is closed; give it text, or name a file")
         return io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False), PIECE_BYTES)
-    return io.BufferedReader(io.FileIO(name), PIECE_BYTES)
+    path = local_path(name)
+    return open_url(path) if is_url(path) else io.BufferedReader(io.FileIO(path), PIECE_BYTES)
 
 
 def cut(
