@@ -3,6 +3,9 @@
 The files are mapped, shared with the system's cache: it brings rows when they are touched and takes those that nobody
 asks for back to the disk. They have no name, so that they go with their last user, however that ends. A forked child
 shares them with its parent, where of matrices in memory it would have a copy.
+
+The system gets no advice. Told that access is random it reads nothing ahead, and training with all rows on the disk at
+its start, and room for them in memory, was measured to take more than twice as long.
 """
 
 from __future__ import annotations
