@@ -64,12 +64,31 @@ def names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
+def number(name: str, text: str | None) -> int | None:
+    """A number as people write large ones.
+
+    >>> number("--tokens", "160G"), number("--words", "1.5M"), number("--words", "5000")
+    (160000000000, 1500000, 5000)
+    """
+    import re
+
+    from mumon.errors import OptionError
+
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kMGB]?)", text.strip())
+    value = round(float(found[1]) * {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "B": 10**9}[found[2]]) if found else 0
+    if not 0 < value < 1 << 62:
+        raise OptionError(f"{name} is {text!r}; write a number of at least 1, such as 500k, 20M or 2.5G")
+    return value
+
+
 def spare_inputs(inputs: list[str], output: str, *outputs: str) -> None:
     """Refuse to write over what is read or written already: `-o corpus.txt` is a slip that would cost the corpus."""
     from mumon.corpus.sources import STDIN, find_files
     from mumon.errors import OptionError
 
-    target = Path(output)
+    target, inputs = Path(output), [name for name in inputs if "://" not in name]  # nothing is written to URLs
     if (
         output in inputs
         or target.resolve() in map(Path.resolve, map(Path, outputs))

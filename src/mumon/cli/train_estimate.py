@@ -1,0 +1,53 @@
+"""`mumon train --estimate`: what the training would take, instead of the training."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mumon.model import Word2Vec
+    from mumon.progress import Progress
+
+
+def show_estimate(
+    model: Word2Vec,
+    given: dict[str, Any],
+    corpus: list[str],
+    merge_vocab: Any,
+    output: str | None,
+    checkpoint_every: str | None,
+    tokens: int | None,
+    words: int | None,
+    nodes: int,
+    progress: Progress,
+    as_json: bool,
+) -> None:
+    """Estimate the training of a model with these options, and print it."""
+    import json
+
+    from mumon.checkpoints import DEFAULT_EVERY, Every
+    from mumon.corpus.sources import STDIN
+    from mumon.errors import OptionError
+    from mumon.estimate import Plan, estimate
+    from mumon.estimate.told import lines, to_json
+
+    if STDIN in corpus:
+        raise OptionError("standard input can be read only once; name a file, or give --tokens and --words alone")
+    rates = given.get("total_epochs"), given.get("alpha"), given.get("min_alpha")
+    epochs = model._plan(given.get("epochs"), *rates)[1] if model.history else model.epochs
+    every = Every.parse(checkpoint_every or DEFAULT_EVERY)
+    plan = Plan(model, epochs, corpus, merge_vocab, tokens, words, output, every, nodes)
+    with progress:
+        found = estimate(plan, progress)
+    print(json.dumps(to_json(found), ensure_ascii=False)) if as_json else _show(lines(found))
+
+
+def _show(told: list[str]) -> None:
+    """Long sentences are broken between words, as wide as the terminal is."""
+    import shutil
+    import textwrap
+
+    columns = max(shutil.get_terminal_size().columns, 20) if sys.stdout.isatty() else 80
+    for line in told:
+        print("\n".join(textwrap.wrap(line, columns, break_long_words=False, break_on_hyphens=False) or [""]))

@@ -1,0 +1,150 @@
+"""The options of `mumon train`, and what they are called in Python."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated, Any
+
+import typer
+
+
+class Objective(str, Enum):
+    """What a window trains."""
+
+    cbow = "cbow"
+    sg = "sg"
+
+
+class Update(str, Enum):
+    """Which CBOW update is applied."""
+
+    correct = "correct"
+    faulty = "faulty"
+
+
+class MergeVocab(str, Enum):
+    """Whose words a continued model has."""
+
+    old = "old"
+    new = "new"
+    union = "union"
+
+
+class Matrices(str, Enum):
+    """Where the two matrices are while they are trained."""
+
+    memory = "memory"
+    disk = "disk"
+
+
+def option(flags: str, help_: str, **more: Any) -> Any:
+    """An option whose help tells the default, if there is one to tell."""
+    return typer.Option(*flags.split(), help=help_, show_default=False, **more)
+
+
+CLUSTER, ESTIMATE = "On a cluster", "Estimate"
+
+Corpus = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Files, folders, quoted globs or - for standard input: text with one sentence per line (also .gz .bz2 "
+        ".xz .zst), JSON lines (.jsonl) or Parquet; with --ray also URLs.",
+        show_default=False,
+    ),
+]
+Output = Annotated[
+    str | None, option("-o --output", "The model folder to write, or vectors only: .bin .txt .glove  [required]")
+]
+ObjectiveOption = Annotated[Objective | None, option("--objective", "CBOW or skip-gram (default: cbow).")]
+UpdateOption = Annotated[
+    Update | None, option("--update", "CBOW's true gradient, or word2vec.c's update (default: correct).")
+]
+Exact = Annotated[bool | None, option("--exact", "One step per window with fresh noise words, as in the paper.")]
+CbowSum = Annotated[bool | None, option("--cbow-sum", "Sum the context vectors instead of averaging.")]
+Dim = Annotated[int | None, option("--dim --vector-size", "Dimensions of the vectors (default: 100).", min=1)]
+Window = Annotated[int | None, option("--window", "Words to each side (default: 5).", min=1)]
+FixedWindow = Annotated[bool | None, option("--fixed-window", "Always the full window.")]
+Negative = Annotated[int | None, option("--negative", "Noise words per target (default: 5).", min=1)]
+SharedNegatives = Annotated[
+    int | None, option("--shared-negatives", "Noise words shared by a batch (default: 16; sg: 32).", min=1)
+]
+Batch = Annotated[int | None, option("--batch", "Targets that share noise words (default: 8; sg: 32).", min=1)]
+NsExponent = Annotated[float | None, option("--ns-exponent", "Noise ∝ count^this (default: 0.75).")]
+RateExponent = Annotated[
+    float | None, option("--rate-exponent", "Rates ∝ share^-this (default: 0.25; 0 with --exact).", min=0)
+]
+Epochs = Annotated[int | None, option("--epochs", "Passes over the corpus (default: 5).", min=1)]
+TotalEpochs = Annotated[
+    int | None, option("--total-epochs", "Length of the rate schedule, to go on along it later.", min=1)
+]
+Lr = Annotated[float | None, option("--lr --alpha", "First learning rate (default: by tokens × epochs).")]
+MinLr = Annotated[float | None, option("--min-lr --min-alpha", "Last learning rate (default: 0.0001).")]
+Subsample = Annotated[float | None, option("--sample", "Subsampling threshold, 0 for none (default: 0.001).")]
+Vocab = Annotated[str | None, option("--vocab", "Use this vocabulary (word count lines).")]
+SaveVocab = Annotated[str | None, option("--save-vocab", "Also write the vocabulary here.")]
+From = Annotated[str | None, option("--from", "Go on from this model or start from these vectors.")]
+Merge = Annotated[MergeVocab | None, option("--merge-vocab", "With --from: whose words to keep (default: union).")]
+Shuffle = Annotated[bool | None, option("--shuffle", "Another sentence order each epoch.")]
+Seed = Annotated[int | None, option("--seed", "Seed of all random draws (default: 1).", min=0)]
+Threads = Annotated[int | None, option("--threads", "Threads (default: one per core).", min=1)]
+MatricesOption = Annotated[
+    Matrices | None, option("--matrices", "Where they are: disk is for models larger than memory (default: memory).")
+]
+CheckpointEvery = Annotated[
+    str | None, option("--checkpoint-every", "A time (30s, 10m, 2h), a number of tokens (50M) or never (default: 10m).")
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on with an unfinished run of the same command.")]
+Restart = Annotated[bool, typer.Option("--restart", help="Throw an unfinished run away.")]
+LogJson = Annotated[bool, typer.Option("--log-json", help="Report progress as JSON lines on standard output.")]
+Ray = Annotated[
+    str | None,
+    option("--ray", "Train on a Ray cluster: its address, auto, or local.", rich_help_panel=CLUSTER, metavar="ADDRESS"),
+]
+Workers = Annotated[
+    int | None, option("--workers", "Nodes to train on (default: all of them).", rich_help_panel=CLUSTER, min=1)
+]
+SyncEvery = Annotated[
+    str | None,
+    option(
+        "--sync-every", "Tokens of each worker between exchanges: 500k, 2M … (default: chosen).",
+        rich_help_panel=CLUSTER, metavar="TOKENS",
+    ),
+]  # fmt: skip
+Estimate = Annotated[
+    bool,
+    option("--estimate", "Train nothing: tell the memory, the disk and the hours.", rich_help_panel=ESTIMATE),
+]
+Tokens = Annotated[
+    str | None,
+    option("--tokens", "Estimate for so much text (k, M, G), read or not.", rich_help_panel=ESTIMATE, metavar="NUMBER"),
+]
+Words = Annotated[
+    str | None, option("--words", "Estimate for so many words (k, M, G).", rich_help_panel=ESTIMATE, metavar="NUMBER")
+]
+Json = Annotated[bool, option("--json", "With --estimate: print JSON, for programs.", rich_help_panel=ESTIMATE)]
+
+# The names of options in Python, where they differ; those of three have other values as well.
+PYTHON_NAMES = {
+    "dim": "vector_size",
+    "lr": "alpha",
+    "min_lr": "min_alpha",
+    "max_vocab": "max_final_vocab",
+    "threads": "workers",
+}
+
+
+def given_options(options: dict[str, Any]) -> dict[str, Any]:
+    """What was given, as `Word2Vec` takes it.
+
+    >>> given_options({"dim": 300, "window": None, "cbow_sum": True, "update": Update.faulty})
+    {'vector_size': 300, 'update': 'faulty', 'cbow_mean': 0}
+    """
+    given = {PYTHON_NAMES.get(name, name): value for name, value in options.items() if value is not None}
+    given = {name: value.value if isinstance(value, Enum) else value for name, value in given.items()}
+    if "objective" in given:
+        given["sg"] = int(given.pop("objective") == "sg")
+    if "cbow_sum" in given:
+        given["cbow_mean"] = int(not given.pop("cbow_sum"))
+    if "fixed_window" in given:
+        given["shrink_windows"] = not given.pop("fixed_window")
+    return given
