@@ -6,7 +6,6 @@ without Python's doing. fsspec (`mumon[remote]`) has all the others, seen throug
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -23,7 +22,6 @@ SECRET = re.compile(
     r"(?<=//)[^/?@\s]*:[^/?@\s]*@|(?<=[?&])([\w-]*(?:secret|token|key|sig|cred|password)[\w-]*=)[^&\s]*", re.I
 )
 REFUSAL = re.compile(r"access.?denied|forbidden|unauthori[sz]ed|permission|credential|\b40[13]\b", re.I)
-BUFFER_BYTES = 1 << 23  # asked for at once: every request waits for the network
 GIVE_UP = 30  # seconds without an answer; Google's library would try for 15 minutes
 # What filesystems of fsspec tell that changes with a file's content, best first.
 IDENTITIES = (
@@ -93,32 +91,6 @@ class Place(NamedTuple):
         return f"{self.url.rstrip('/')}/{path[len(self.path) :].strip('/')}{self.query}"
 
 
-def open_url(url: str) -> io.BufferedReader:
-    """A file to read."""
-    with sentences(url):
-        place = place_of(url)
-        if place.fsspec is None:
-            file = place.files.open_input_file(place.path)
-            return io.BufferedReader(_Remote(file, file.size(), url), BUFFER_BYTES)
-        streamed = url.startswith("http") and not _serves_ranges(place)
-        file = place.fsspec.open(place.path, "rb", **({"block_size": 0} if streamed else {}))
-        size = getattr(file, "size", None)  # of some it is a method
-        return io.BufferedReader(_Remote(file, size if isinstance(size, int) else None, url, streamed), BUFFER_BYTES)
-
-
-def _serves_ranges(place: Place) -> bool:
-    """Whether a web server sends parts of a file; they do not say so, and fsspec finds out after the first 5 MB."""
-    with place.fsspec.open(place.path, "rb", block_size=16) as file:
-        if not getattr(file, "size", None):
-            return False
-        try:
-            file.seek(1)
-            file.read(1)
-        except ValueError:
-            return False
-        return True
-
-
 def look_at(urls: Sequence[str], fresh: bool = False) -> list[About]:
     """What is known of files; `fresh` asks their servers again for what may be remembered here."""
     told: list[About] = []
@@ -142,43 +114,6 @@ def _look(places: list[Place], fresh: bool) -> list[About]:
             detail = place.fsspec.info(place.path)
         told.append(About(detail.get("size"), next((str(detail[key]) for key in IDENTITIES if detail.get(key)), None)))
     return told
-
-
-class _Remote(io.RawIOBase):
-    """A file of another filesystem as Python's own; an error of its library becomes a sentence."""
-
-    def __init__(self, file: Any, size: int | None, url: str, streamed: bool = False) -> None:
-        self._file, self.size, self._url, self._streamed, self._over = file, size, url, streamed, False
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return not self._streamed
-
-    def readinto(self, buffer: Any) -> int:
-        done = 0
-        with sentences(self._url):
-            while done < len(buffer) and not self._over:
-                data = self._file.read(len(buffer) - done)
-                buffer[done : done + len(data)] = data
-                done += len(data)
-                self._over = not data
-        return done
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        with sentences(self._url):
-            self._file.seek(offset, whence)
-            self._over = False
-            return int(self._file.tell())
-
-    def tell(self) -> int:
-        return int(self._file.tell())
-
-    def close(self) -> None:
-        if not self.closed:
-            self._file.close()
-        super().close()
 
 
 def place_of(url: str) -> Place:
