@@ -15,6 +15,7 @@ from mumon import Word2Vec
 from mumon.corpus import corpus_from_files, corpus_from_sentences, encoded, table
 from mumon.corpus.encode import MAX_SENTENCE, CorpusWriter
 from mumon.corpus.table import ByteTable, TokenTable, ranked
+from mumon.engine import BLOCK_TOKENS, block_bounds
 from mumon.errors import CorpusError, OptionError
 from mumon.kernels.tokens import COUNT
 from mumon.matrices import initial_rows, new_matrix
@@ -33,7 +34,7 @@ from mumon.sampling import (
     stream_seed,
 )
 from mumon.settings import Schedule, Settings
-from mumon.training import BLOCK_TOKENS, Trainer, block_bounds
+from mumon.training import Trainer
 from mumon.vocab import Vocabulary
 
 TOKENS = (1 << 32) + (1 << 31) + 12_345

@@ -11,7 +11,7 @@ import pytest
 from conftest import planted_accuracy
 from samples import small
 
-from mumon import Vocabulary, Word2Vec, WordVectors, training
+from mumon import Vocabulary, Word2Vec, WordVectors, engine, training
 from mumon.errors import CorpusError, FormatError, MumonError, OptionError, TrainingError
 from mumon.progress import LineProgress
 
@@ -273,7 +273,7 @@ def kernel_calls(monkeypatch, sentences, **options):
         calls.append({"ids": ids.copy(), "alias": alias, "alpha": float(alpha), "seed": int(seed)})
         return 1.0, 1
 
-    monkeypatch.setattr(training, "training_kernel", lambda settings: ("spy", spy))
+    monkeypatch.setattr(engine, "training_kernel", lambda settings: ("spy", spy))
     small(sentences, **options)
     return calls
 

@@ -155,7 +155,7 @@ def _loss(problem: Problem, sg: bool, mean: bool, exact: bool) -> Callable[[], f
 
 def _step(problem: Problem, sg: bool, mean: bool, update: str, exact: bool) -> tuple[Array, Array]:
     """What the kernel takes from each matrix, per unit of its rate."""
-    from mumon.training import training_kernel
+    from mumon.engine import training_kernel
 
     settings = Settings(
         objective="sg" if sg else "cbow",

@@ -8,23 +8,29 @@ import secrets
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mumon.callbacks import ModelWatcher, call, checked
 from mumon.checkpoints import Checkpoints
 from mumon.corpus import EncodedCorpus, TextOptions
-from mumon.corpus.given import Files, Sentences, one_of, read_given
+from mumon.corpus.given import Files, Sentences, as_files, one_of, read_given
 from mumon.errors import OptionError, TrainingError
 from mumon.gensim_names import missing_attribute, refuse_options
 from mumon.model_disk import ModelDisk
 from mumon.model_runs import Merge
 from mumon.position import Epoch, Position
 from mumon.progress import Progress, chosen_progress
-from mumon.resume import refuse_changed_options
+from mumon.resume import refuse_changed_blocks, refuse_changed_options
 from mumon.settings import Schedule, Settings, whole_number
 from mumon.threads import available_cores
 from mumon.training import Trainer
 from mumon.vocab import TrimRule, Vocabulary
+
+if TYPE_CHECKING:
+    from mumon.distributed import Cluster
 
 
 def _setting(name: str) -> Any:
@@ -89,6 +95,9 @@ class Word2Vec(ModelDisk):
     matrices
         "disk" keeps the two matrices in files, mapped into memory: they may then be larger than it, at the price of
         waiting for the disk where rows are not at hand.
+    backend
+        "ray" trains on a Ray cluster (`pip install 'mumon[ray]'`); `mumon.distributed.Cluster` says which, and with how
+        many workers. `workers` are then the threads of each; by default all CPUs of a node.
     progress
         True for a progress bar, False for silence; by default a bar on a terminal.
 
@@ -154,6 +163,7 @@ class Word2Vec(ModelDisk):
         total_epochs: int | None = None,
         checkpoints: Checkpoints | str | os.PathLike[str] | None = None,
         matrices: Literal["memory", "disk"] = "memory",
+        backend: Literal["ray"] | Cluster | None = None,
         progress: bool | Progress | None = None,
         **obsolete: Any,
     ) -> None:
@@ -191,6 +201,8 @@ class Word2Vec(ModelDisk):
         if matrices not in ("memory", "disk"):
             raise OptionError(f"matrices is {matrices!r}; it must be memory or disk")
         self.matrices = matrices
+        self.backend = backend
+        self._threads = workers
         self.text = TextOptions(bool(tokenize), bool(lowercase), text_field)
         self._planned = total_epochs
         self._schedule = Schedule(alpha, min_alpha, self.epochs if total_epochs is None else total_epochs)
@@ -257,7 +269,8 @@ class Word2Vec(ModelDisk):
         merge_vocab = "union" if update and merge_vocab is None else merge_vocab
         if merge_vocab not in (None, "old", "new", "union"):
             raise OptionError(f"merge_vocab is {merge_vocab!r}; it must be old, new or union")
-        with chosen_progress(self._progress) as progress:
+        cluster = self._cluster()
+        with chosen_progress(self._progress) as progress, cluster.connected() if cluster else nullcontext():
             corpus = self._read(corpus_iterable, corpus_file, progress)
         self.corpus_count, self.corpus_total_words = corpus.sentences, corpus.tokens
         if self.vocabulary is not None:
@@ -350,10 +363,17 @@ class Word2Vec(ModelDisk):
         checkpoints = self._checkpoints if checkpoints is None else checkpoints
         kept = checkpoints if checkpoints is None or isinstance(checkpoints, Checkpoints) else Checkpoints(checkpoints)
         plan = {} if kept is None else self._run_plan(schedule, epochs, merge_vocab)
-        with chosen_progress(self._progress) as progress, kept.held() if kept else nullcontext():
+        cluster = self._cluster()
+        with (
+            chosen_progress(self._progress) as progress,
+            kept.held() if kept else nullcontext(),
+            cluster.connected() if cluster else nullcontext(),
+        ):
             finished = [earlier.run_id for earlier in self._finished]
             found = None if kept is None else kept.start(progress, finished)
             if found is not None:
+                if cluster is not None:  # which may have another size now
+                    plan["cluster"] = found[1].plan.get("cluster", {})
                 refuse_changed_options(found[1], plan)
             corpus = self._read(corpus_iterable, corpus_file, progress)
             position = Position()
@@ -362,9 +382,11 @@ class Word2Vec(ModelDisk):
             elif merge_vocab is not None:
                 self.build_vocab(corpus, merge_vocab=merge_vocab)
             vocabulary = self._matched(corpus)
-            lookup, matrices = vocabulary.lookup(corpus), (self._source, self._target)
+            lookup = vocabulary.lookup(corpus)
             self._schedule = self._with_rate(schedule, corpus, lookup, progress)
-            trainer = Trainer(corpus, lookup, vocabulary.counts, *matrices, self.settings, progress, self._locks())
+            trainer = self._trainer(corpus, vocabulary, lookup, plan, progress)
+            if found is not None:
+                refuse_changed_blocks(found[1], trainer.blocks)
             keeper = None if kept is None else self._keeper(kept, trainer, plan, position, progress)
             watcher = ModelWatcher(self, trainer, watching)
             self._begin_run(position)
@@ -381,6 +403,7 @@ class Word2Vec(ModelDisk):
             finally:
                 if keeper is not None:
                     keeper.finish()
+                trainer.close()
                 self._wv.fill_norms(force=True)
                 self._kept = None
         watcher.stand_after(added)
@@ -391,15 +414,51 @@ class Word2Vec(ModelDisk):
         call(watching, "on_train_end", self)
         return added
 
+    def _cluster(self) -> Cluster | None:
+        """Where to train, if not on this machine."""
+        if self.backend is None:
+            return None
+        from mumon.distributed import Cluster
+
+        cluster = Cluster.of(self.backend)
+        return replace(cluster, threads=cluster.threads or self._threads) if cluster is not None else None
+
+    def _trainer(
+        self,
+        corpus: EncodedCorpus,
+        vocabulary: Vocabulary,
+        lookup: NDArray[np.int32],
+        plan: dict[str, Any],
+        progress: Progress,
+    ) -> Trainer:
+        """Whoever trains: threads of this machine, or workers on a cluster, whose plan is then part of the run's."""
+        matrices, locks, cluster = (self._source, self._target), self._locks(), self._cluster()
+        if cluster is None:
+            return Trainer(corpus, lookup, vocabulary.counts, *matrices, self.settings, progress, locks)
+        from mumon.distributed.corpus import DistributedCorpus
+        from mumon.distributed.trainer import ClusterTrainer
+
+        shape = plan.get("cluster") or None
+        assert isinstance(corpus, DistributedCorpus)
+        trainer = ClusterTrainer(
+            corpus, vocabulary, *matrices, self.vector_size, self.settings, cluster, shape, progress, locks
+        )
+        plan["cluster"] = trainer.shape
+        return trainer
+
     def _read(self, sentences: Any, corpus_file: Files | None, progress: Progress) -> EncodedCorpus:
         """Encode a corpus; what can be read only once is kept from `build_vocab` for the `train` that follows."""
-        given = one_of(sentences, corpus_file)
+        given, cluster = one_of(sentences, corpus_file), self._cluster()
+        files = None if isinstance(given, EncodedCorpus) else as_files(given, corpus_file is not None, self.text)
+        if cluster is not None and files is not None:
+            return cluster.read(files, self.text, progress)
         if self._kept is not None and self._kept[0] is given:
-            return self._kept[1]
-        corpus, once = read_given(given, corpus_file is not None, self.text, self.settings.workers, progress)
+            corpus, once = self._kept[1], True
+        else:
+            corpus, once = read_given(given, corpus_file is not None, self.text, self.settings.workers, progress)
         if once:
             self._kept = (given, corpus)
-        return corpus
+        return corpus if cluster is None else cluster.hand_out(corpus)
 
 
 def _refuse_variants(hs: int, null_word: int, sorted_vocab: int) -> None:

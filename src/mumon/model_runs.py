@@ -20,7 +20,7 @@ from mumon.progress import Progress
 from mumon.rate_rule import alpha_for
 from mumon.resume import refuse_changed_corpus, standing, start_digest, subject_of
 from mumon.settings import Schedule, finite_number, whole_number
-from mumon.training import Trainer, block_bounds
+from mumon.training import Trainer
 
 MODEL_OPTIONS = ("alpha", "min_alpha", "epochs", "min_count", "max_final_vocab", "unk")
 # Of what a saved model says: what decides only the speed, and what is said for people.
@@ -177,7 +177,7 @@ class ModelRuns(ModelRows):
             plan,
             self._schedule,
             trainer.corpus,
-            len(trainer.bounds) - 1,
+            trainer.blocks,
         )
         return CheckpointKeeper(checkpoints, subject, progress, position.tokens)
 
@@ -185,7 +185,7 @@ class ModelRuns(ModelRows):
         self, loaded: LoadedModel, state: State, corpus: EncodedCorpus, progress: Progress
     ) -> tuple[Schedule, Position]:
         """Take over words, matrices and history from a checkpoint; gives its schedule and where in it to go on."""
-        refuse_changed_corpus(state, corpus, len(block_bounds(corpus.offsets)) - 1)
+        refuse_changed_corpus(state, corpus)
         self.history, schedule, position = standing(loaded, state)
         self.corpus_count, self.corpus_total_words = corpus.sentences, corpus.tokens
         unk = self.unk if self.unk in loaded.words else None

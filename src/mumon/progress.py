@@ -27,6 +27,9 @@ class Progress:
     def update(self, done: int, **fields: float) -> None:
         """So much of the stage is done."""
 
+    def worker(self, name: str, done: int, speed: float) -> None:
+        """One of several workers has done so much of the stage, at so much per second."""
+
     def finish(self, summary: str, **fields: float) -> None:
         """The stage is complete."""
 
@@ -72,6 +75,7 @@ class BarProgress(Progress):
             transient=True,
         )
         self._task = self._bar.add_task(stage, total=total or None, shown="")
+        self._workers: dict[str, Any] = {}
         with suppress(OSError):
             self._bar.start()
 
@@ -80,6 +84,14 @@ class BarProgress(Progress):
             with suppress(OSError):
                 kept = fields if self._console.width >= NARROW else {n: v for n, v in fields.items() if n == "loss"}
                 self._bar.update(self._task, completed=done, shown=_shown(kept))
+
+    def worker(self, name: str, done: int, speed: float) -> None:
+        if self._bar is not None:
+            with suppress(OSError):
+                if name not in self._workers:
+                    self._workers[name] = self._bar.add_task(f"[dim]{name}", total=None, shown="")
+                shown = f"{_short(done)} tokens  {_short(speed)} tokens/s"
+                self._bar.update(self._workers[name], completed=done, shown=f"[dim]{shown}")
 
     def finish(self, summary: str, **fields: float) -> None:
         from rich.markup import escape
@@ -107,12 +119,17 @@ class LineProgress(Progress):
 
     def start(self, stage: str, total: int, unit: str) -> None:
         self._stage, self._total, self._last = stage, total, time.monotonic()
+        self._workers: dict[str, tuple[int, float]] = {}
 
     def update(self, done: int, **fields: float) -> None:
         if time.monotonic() - self._last >= self._every:
             self._last = time.monotonic()
             percent = f" {100 * done / self._total:.0f} %" if self._total else ""
-            self.note(f"{self._stage}{percent}  {_shown(fields)}")
+            each = "".join(f"  {name} {_short(speed)} tokens/s" for name, (_, speed) in self._workers.items())
+            self.note(f"{self._stage}{percent}  {_shown(fields)}{each}")
+
+    def worker(self, name: str, done: int, speed: float) -> None:
+        self._workers[name] = done, speed
 
     def finish(self, summary: str, **fields: float) -> None:
         self.note(summary)
@@ -146,7 +163,8 @@ class JsonProgress(LineProgress):
     def update(self, done: int, **fields: float) -> None:
         if time.monotonic() - self._last >= self._every:
             self._last = time.monotonic()
-            self._event("progress", done=done, total=self._total, **fields)
+            workers = {name: {"done": done, "speed": speed} for name, (done, speed) in self._workers.items()}
+            self._event("progress", done=done, total=self._total, **fields, **({"workers": workers} if workers else {}))
 
     def finish(self, summary: str, **fields: float) -> None:
         self._event("finish", summary=summary, **fields)

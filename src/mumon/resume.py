@@ -34,8 +34,8 @@ def refuse_changed_options(state: State, plan: dict[str, Any]) -> None:
         raise OptionError(f"the unfinished run has {then} where {now} is asked for; give it the same options, {ANEW}")
 
 
-def refuse_changed_corpus(state: State, corpus: EncodedCorpus, blocks: int) -> None:
-    """Refuse another text, or the same text cut into other blocks."""
+def refuse_changed_corpus(state: State, corpus: EncodedCorpus) -> None:
+    """Refuse another text."""
     if corpus.tokens != state.corpus_tokens:
         raise OptionError(
             f"the corpus has {corpus.tokens:,} tokens where that of the unfinished run had {state.corpus_tokens:,}; "
@@ -46,6 +46,10 @@ def refuse_changed_corpus(state: State, corpus: EncodedCorpus, blocks: int) -> N
             f"the corpus still has {corpus.tokens:,} tokens but they are not those of the unfinished run; give it the "
             f"same text, {ANEW}"
         )
+
+
+def refuse_changed_blocks(state: State, blocks: int) -> None:
+    """Refuse the same text, cut into other blocks."""
     if blocks != state.blocks:
         raise OptionError(
             f"this mumon cuts the corpus into {blocks:,} blocks where the unfinished run had {state.blocks:,}; go on "

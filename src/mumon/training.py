@@ -10,24 +10,21 @@ from contextlib import nullcontext
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from mumon.corpus import EncodedCorpus
+from mumon.engine import Engine, TrainBlock, block_bounds
 from mumon.errors import CorpusError, MumonError, TrainingError
 from mumon.matrices import Matrix
-from mumon.position import Block, Epoch, Position
+from mumon.position import Epoch, Position
 from mumon.progress import Progress
-from mumon.sampling import NOISE, ORDER, SAMPLE, alias_table, keep_chances, noise_distribution, row_rates, stream_seed
+from mumon.sampling import ORDER, stream_seed
 from mumon.settings import Schedule, Settings
 from mumon.signals import Held, Interrupted, held_signals
 from mumon.threads import start_all
-
-# A block is the unit of work of a thread, of random streams and of the rate: some 10 ms of training, small beside an
-# epoch even for short corpora.
-BLOCK_TOKENS, MIN_BLOCK_TOKENS, BLOCKS_PER_EPOCH = 16_384, 1_024, 256
 
 POLL_SECONDS = 0.1  # between looks at the clock, the signals and the tally
 RUNAWAY_LOSS = 1e5  # per token; guessing costs (negative + 1) · ln 2 per pair, well below a thousand
@@ -76,16 +73,17 @@ class Trainer:
         self.corpus, self.lookup, self.settings = corpus, lookup, settings
         self.source, self.target = source, target
         self.progress = progress or Progress()
-        self.keep = keep_chances(counts, settings.sample)
-        self.alias = alias_table(noise_distribution(counts, settings.ns_exponent))
-        self.rates = row_rates(counts, settings.row_exponent)
-        self.lock(locks)
+        self.engine = Engine(counts, source, target, settings, locks)
         self.bounds = block_bounds(corpus.offsets)
-        self._name, self._kernel = training_kernel(settings)
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks an epoch has."""
+        return len(self.bounds) - 1
 
     def lock(self, locks: npt.NDArray[np.float32] | None) -> None:
         """From here on, let each source row take that part of its steps."""
-        self._rates = self.rates if locks is None else np.stack([self.rates * locks, self.rates]).astype(np.float32)
+        self.engine.lock(locks)
 
     def run(
         self,
@@ -100,10 +98,7 @@ class Trainer:
 
         `first_epoch` numbers them over the model's whole life, so that no two epochs see the same random draws.
         """
-        from mumon.kernels.jit import is_compiled
-
-        if not is_compiled(self._name):
-            self.progress.note("compiling the training kernel, once for this machine …")
+        self._announce()
         at, told = position or Position(), False
         self.progress.start("training", epochs * self.corpus.tokens, "tokens")
         with held_signals() if keeper is not None else nullcontext(Held()) as held:
@@ -138,10 +133,19 @@ class Trainer:
         self.progress.finish(about, loss=loss)
         return at.history
 
+    def close(self) -> None:
+        """Let go of whatever helped to train."""
+
+    def _announce(self) -> None:
+        from mumon.kernels.jit import is_compiled
+
+        if not is_compiled(self.engine.name):
+            self.progress.note("compiling the training kernel, once for this machine …")
+
     def _check_finite(self, epoch: int, alpha: float) -> None:
         """Before a state is kept: one that is not finite must not take the place of the last good one."""
         if not self._is_finite():
-            raise TrainingError(_divergence("weights", epoch, alpha))
+            raise TrainingError(divergence("weights", epoch, alpha))
 
     def _is_finite(self) -> bool:
         parts = ((matrix, first) for matrix in (self.source, self.target) for first in range(0, len(matrix), 1 << 16))
@@ -154,7 +158,7 @@ class Trainer:
 
     def _explain_nothing(self) -> None:
         """Nothing was trained: an error if the text is to blame, a note if it was subsampling, on a very small one."""
-        if not any(map(self._has_pair, range(len(self.bounds) - 1))):
+        if not any(map(self._has_pair, range(self.blocks))):
             raise CorpusError(
                 f"none of the {self.corpus.tokens:,} tokens could be trained: no sentence has two words of the "
                 "vocabulary; check the text, or lower min_count"
@@ -169,7 +173,7 @@ class Trainer:
 
     def _epoch(self, epoch: int, schedule: Schedule, at: Position, keeper: Keeper | None, held: Held) -> None:
         """Train what is left of an epoch, in stretches between which the state is kept."""
-        blocks = len(self.bounds) - 1
+        blocks = self.blocks
         order = np.arange(blocks)
         if self.settings.shuffle:
             np.random.default_rng(int(stream_seed(self.settings.seed, epoch, 0, ORDER))).shuffle(order)
@@ -199,7 +203,7 @@ class Trainer:
                     alpha = schedule.rate(ticket / blocks)
                     block = train_block(epoch, int(order[ticket]), alpha)
                     if not np.isfinite(block.loss):
-                        raise TrainingError(_divergence("loss", epoch + 1, alpha))
+                        raise TrainingError(divergence("loss", epoch + 1, alpha))
                     at.tally.add(block)
             except BaseException as error:
                 failures.append(error)
@@ -239,68 +243,11 @@ class Trainer:
         shown = {name: value for name, value in fields.items() if not math.isnan(value)}
         self.progress.update(at.tokens, **shown)
 
-    def _block_trainer(self) -> Callable[[int, int, float], Block]:
-        """A function that trains one block, with buffers of its own: one per thread."""
-        offsets, bounds, settings = self.corpus.offsets, self.bounds, self.settings
-        room = int(np.max(offsets[bounds[1:]] - offsets[bounds[:-1]]))
-        ids, left, right = (np.empty(room, np.int32) for _ in range(3))
-        window = min(settings.window, room)
-        from mumon.kernels.blocks import sample_block
 
-        def train(epoch: int, block: int, alpha: float) -> Block:
-            starts = np.array(offsets[bounds[block] : bounds[block + 1] + 1])
-            begin, end = int(starts[0]), int(starts[-1])
-            n = sample_block(
-                self.corpus.read(begin, end), starts - begin, 0, len(starts) - 1, self.lookup, self.keep, window,
-                settings.shrink_windows, settings.shuffle, stream_seed(settings.seed, epoch, block, SAMPLE),
-                ids, left, right,
-            )  # fmt: skip
-            loss, counted = self._kernel(
-                self.source, self.target, ids[:n], left[:n], right[:n], self.alias,
-                self._rates, np.float32(alpha),
-                stream_seed(settings.seed, epoch, block, NOISE),
-            )  # fmt: skip
-            return Block(end - begin, n, loss, counted)
-
-        return train
+    def _block_trainer(self) -> TrainBlock:
+        return self.engine.trainer(self.corpus, self.lookup, self.bounds)
 
 
-def block_bounds(offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Sentence numbers at which blocks begin, and the end: blocks of whole sentences and nearly equal length."""
-    tokens = int(offsets[-1])
-    size = min(max(tokens // BLOCKS_PER_EPOCH, MIN_BLOCK_TOKENS), BLOCK_TOKENS)
-    bounds = np.searchsorted(offsets, np.arange(0, tokens, size))
-    return np.asarray(np.unique(np.append(bounds, len(offsets) - 1)), np.int64)
-
-
-def training_kernel(settings: Settings) -> tuple[str, Callable[..., tuple[float, int]]]:
-    """The kernel that the settings ask for: its name, and a function of what changes from block to block."""
-    from mumon.kernels.cbow import cbow_exact, cbow_fast
-    from mumon.kernels.skipgram import skipgram_exact, skipgram_fast
-
-    noise = (settings.negative,) if settings.exact else (settings.negative, settings.shared_negatives, settings.batch)
-    if settings.objective == "sg":
-        function: Any = skipgram_exact if settings.exact else skipgram_fast
-        division: tuple[bool, ...] = ()
-    else:
-        function = cbow_exact if settings.exact else cbow_fast
-        division = settings.division
-
-    def train(
-        source: Matrix,
-        target: Matrix,
-        ids: Any,
-        left: Any,
-        right: Any,
-        alias: Any,
-        rates: Any,
-        alpha: Any,
-        seed: np.uint64,
-    ) -> tuple[float, int]:
-        return function(source, target, ids, left, right, alias, rates, *noise, alpha, *division, seed)  # type: ignore[no-any-return]
-
-    return function.__name__, train
-
-
-def _divergence(what: str, epoch: int, alpha: float) -> str:
+def divergence(what: str, epoch: int, alpha: float) -> str:
+    """What to say of weights or a loss that are not finite any more."""
     return f"the {what} stopped being finite in epoch {epoch} at rate {alpha:.4g}; start from a lower alpha"

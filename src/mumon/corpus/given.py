@@ -24,7 +24,7 @@ def read_given(
     """Encode a corpus; whether it could be read only once comes along."""
     if isinstance(given, EncodedCorpus):
         return given, False
-    files = _as_files(given, files_only, options)
+    files = as_files(given, files_only, options)
     if files is None:
         corpus = corpus_from_sentences(given, progress=progress)
     else:
@@ -48,7 +48,7 @@ def one_of(sentences: Any, corpus_file: Any) -> Any:
     return corpus_file if sentences is None else sentences
 
 
-def _as_files(given: Any, certain: bool, options: TextOptions) -> list[str | os.PathLike[str]] | None:
+def as_files(given: Any, certain: bool, options: TextOptions) -> list[str | os.PathLike[str]] | None:
     """The paths that a corpus argument names, or None if it is an iterable of sentences."""
     if isinstance(given, str | os.PathLike):
         return [given]

@@ -177,6 +177,14 @@ def _grown(array: npt.NDArray[Any], length: int) -> npt.NDArray[Any]:
     return longer
 
 
+def by_rank(words: Any, counts: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray[np.int64]]:
+    """Words and counts in the order of ranks."""
+    import pyarrow as pa
+
+    order = _order(words, counts)
+    return words.take(pa.array(order)), counts[order]
+
+
 def ranked(tables: list[Any]) -> tuple[Any, npt.NDArray[np.int64], list[Ids]]:
     """Merge tables: (words, counts, for each table the rank of each of its types).
 

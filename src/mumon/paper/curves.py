@@ -33,13 +33,13 @@ class RecordingTrainer(Trainer):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.blocks: dict[tuple[int, int], Block] = {}
+        self.recorded: dict[tuple[int, int], Block] = {}
 
     def _block_trainer(self) -> Callable[[int, int, float], Block]:
         train = super()._block_trainer()
 
         def record(epoch: int, block: int, alpha: float) -> Block:
-            self.blocks[epoch, block] = done = train(epoch, block, alpha)
+            self.recorded[epoch, block] = done = train(epoch, block, alpha)
             return done
 
         return record
@@ -130,8 +130,8 @@ def _losses(lab: Lab, part: Part, update: str, rate: float) -> dict[str, Any]:
     trainer.run(1, Schedule(rate, LEAST, 1))
     losses: list[float] = []
     tokens, loss, counted = 0, 0.0, 0
-    for place in sorted(trainer.blocks):
-        block = trainer.blocks[place]
+    for place in sorted(trainer.recorded):
+        block = trainer.recorded[place]
         tokens, loss, counted = tokens + block.tokens, loss + block.loss, counted + block.counted
         if tokens >= lab.scale.curve_batch * (len(losses) + 1):
             losses.append(loss / max(counted, 1))

@@ -1,0 +1,156 @@
+"""The workers of a training: started, waited for, brought into step, done without, taken in again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mumon.distributed.cluster import RESERVE, Cluster, import_ray
+from mumon.distributed.worker import Task, Worker
+from mumon.errors import OptionError
+from mumon.matrices import Matrix
+from mumon.progress import Progress
+from mumon.settings import Settings
+from mumon.vocab import Vocabulary
+
+Locks = npt.NDArray[np.float32] | None
+SOON = 1.0  # seconds in which a worker that is up has answered
+
+
+@dataclass(eq=False)
+class Member:
+    """A worker as the driver knows it."""
+
+    name: str
+    actor: Any
+    part: int = -1  # of the text, which it had last and has at hand
+    tokens: int = 0
+    seconds: float = 0.0
+
+
+class Crew:
+    """`members` take part; `absent` ones were lost and may come back between epochs."""
+
+    def __init__(
+        self, cluster: Cluster, settings: Settings, vocabulary: Vocabulary, columns: int, progress: Progress
+    ) -> None:
+        import pyarrow as pa
+
+        self.ray = import_ray()
+        self.cluster, self.progress = cluster, progress
+        self.threads = cluster.threads_of(self.ray)
+        known = pa.array([word.encode("utf-8", "surrogatepass") for word in vocabulary.words], pa.large_binary())
+        unk = -1 if vocabulary.unk is None else vocabulary.index[vocabulary.unk]
+        self._columns = columns
+        self._task = self.ray.put(Task(replace(settings, workers=self.threads), known, unk, vocabulary.counts))
+        self.members: list[Member] = []
+        self.absent: list[Member] = []
+        self._hired = 0
+        self._begun: tuple[Any, ...] = ()  # what the members last began with, or agreed on, as the driver has it
+
+    @property
+    def wanted(self) -> int:
+        """How many workers there should be."""
+        return self.cluster.wanted(self.ray)
+
+    def gather(self, agreed: int, state: tuple[Matrix, Matrix], locks: Locks) -> None:
+        """Before an epoch: whoever is there and not yet a member joins, and all begin with the driver's state."""
+        new = [self._hire() for _ in range(self.wanted - len(self.members) - len(self.absent))]
+        patience = self.cluster.grace if new or not self.members else SOON
+        joined = self._answering([*new, *self.absent], patience)
+        self.absent = [member for member in (*new, *self.absent) if member not in joined]
+        first, before = not self.members and not self._begun, len(self.members)
+        self.members += joined
+        if not self.members:
+            raise OptionError(
+                f"none of {len(self.absent)} workers with {self.threads} CPUs each found room on the cluster within "
+                f"{self.cluster.grace:.0f} s; ask for fewer threads, or add nodes"
+            )
+        if first:
+            missing = f"; {len(self.absent)} more found no room" if self.absent else ""
+            self.progress.note(f"training on {_counted(len(self.members))} of {self.threads} threads each{missing}")
+        elif joined:
+            self.progress.note(f"{_counted(len(joined))} joined: now {before + len(joined)}")
+        rows = tuple(matrix[:, : self._columns] for matrix in state)
+        unchanged = self._begun and all(map(np.array_equal, self._begun, rows))
+        begins = joined if unchanged else self.members
+        if begins:
+            put = [self.ray.put(np.ascontiguousarray(matrix)) for matrix in rows]
+            self.ray.get([member.actor.begin.remote(self._task, agreed, *put, locks) for member in begins])
+        self.ray.get([member.actor.lock.remote(locks) for member in self.members])
+
+    def state(self) -> tuple[Matrix, Matrix]:
+        """What all members agree on, fetched."""
+        self._begun = tuple(self.ray.get(self.members[0].actor.state.options(num_returns=2).remote()))
+        return self._begun  # type: ignore[return-value]
+
+    def recover(self, lost: list[Member], locks: Locks) -> int | None:
+        """After a failure: bring all who are left into step, and those whom Ray has started again in time.
+
+        Returns the round whose exchange all then agree on; None if nobody has it, because all were lost.
+        """
+        left = [member for member in self.members if member not in lost]
+        versions = self._versions(left)
+        left = [member for member in left if member in versions]
+        self.absent += [member for member in self.members if member not in left]
+        self.members = left
+        if not left:
+            self._begun = ()
+            return None
+        newest = max(versions.values())
+        donor = next(member for member in left if versions[member] == newest)
+        back = self._answering(self.absent, self.cluster.grace)
+        state: list[Any] = [None, None]
+        if back or min(versions.values()) < newest:
+            state = donor.actor.state.options(num_returns=2).remote()
+        self.ray.get([member.actor.rejoin.remote(newest, *state) for member in left])
+        self.ray.get([member.actor.begin.remote(self._task, newest, *state, locks) for member in back])
+        self.absent = [member for member in self.absent if member not in back]
+        self.members += back
+        self._begun = ()
+        return newest
+
+    def dismiss(self) -> None:
+        """Let all workers go."""
+        for member in (*self.members, *self.absent):
+            self.ray.kill(member.actor)
+        self.members, self.absent = [], []
+
+    def _hire(self) -> Member:
+        # One thread trains and one adds up, beside it.
+        actor = self.ray.remote(concurrency_groups={"exchange": 1})(Worker)
+        options = {"num_cpus": self.threads - RESERVE, "max_restarts": -1, "scheduling_strategy": "SPREAD"}
+        member = Member(f"worker {self._hired}", actor.options(**options).remote())
+        self._hired += 1
+        return member
+
+    def _answering(self, members: list[Member], seconds: float) -> list[Member]:
+        """Those who are up, or come up in time."""
+        if not members:
+            return []
+        asked = {member.actor.where.remote(): member for member in members}
+        ready, _ = self.ray.wait(list(asked), num_returns=len(asked), timeout=seconds)
+        return [asked[reference] for reference in ready if self._is_fine(reference)]
+
+    def _is_fine(self, reference: Any) -> bool:
+        try:
+            self.ray.get(reference)
+        except self.ray.exceptions.RayActorError:
+            return False
+        return True
+
+    def _versions(self, members: list[Member]) -> dict[Member, int]:
+        versions = {}
+        for member in members:
+            try:
+                versions[member] = self.ray.get(member.actor.version.remote())
+            except self.ray.exceptions.RayActorError:
+                continue
+        return versions
+
+
+def _counted(workers: int) -> str:
+    return f"{workers} worker{'s' * (workers != 1)}"

@@ -1,0 +1,116 @@
+"""Text becomes parts of an encoded corpus, each by itself on some machine; what is in them is added up in a tree."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mumon.corpus import EncodedCorpus, TextOptions
+from mumon.corpus.encode import CorpusWriter
+from mumon.corpus.shards import Shard, read_shard
+from mumon.corpus.table import ByteTable
+from mumon.corpus.text import prepare
+from mumon.engine import block_bounds
+
+PART_TOKENS = 2_000_000  # 8 MB of ids: many to an epoch, few enough for a driver to keep count of
+SAMPLES, SAMPLE_TOKENS = 16, 128  # consecutive tokens of a part that the rule for rates looks at
+
+
+@dataclass(frozen=True)
+class About:
+    """What the driver has to know of a part."""
+
+    tokens: int
+    sentences: int
+    squares: float  # of the lengths of its sentences, summed
+    replaced: int  # characters that were not UTF-8
+    blocks: npt.NDArray[np.int64]  # tokens of each
+    samples: list[Any]  # Arrow arrays of words
+    digest: str
+
+
+@dataclass(frozen=True)
+class Data:
+    """What a worker trains: as of an `EncodedCorpus`, whose words are its own."""
+
+    ids: npt.NDArray[np.int32]
+    offsets: npt.NDArray[np.int64]
+
+
+def encode_shard(shard: Shard, options: TextOptions) -> Iterator[Any]:
+    """Encode a shard, part by part: of each the table of its words, its data, and what there is to know of it."""
+    pieces = read_shard(shard, options, lambda _: None)
+    while True:
+        with TemporaryDirectory(prefix="mumon-part-") as folder:
+            writer, table, replaced, more = CorpusWriter(Path(folder)), ByteTable(), 0, False
+            try:
+                for piece in pieces:
+                    text, bad = prepare(piece, options)
+                    writer.append(0, *table.encode(text))
+                    replaced += bad
+                    if writer.tokens >= PART_TOKENS:
+                        more = True
+                        break
+                if writer.tokens:
+                    writer.finish([table])
+            finally:
+                writer.close()
+            if writer.tokens:
+                yield from _emitted(Path(folder), replaced)
+        if not more:
+            return
+
+
+def _emitted(folder: Path, replaced: int) -> Iterator[Any]:
+    import pyarrow as pa
+
+    words = pa.ipc.open_file(pa.OSFile(str(folder / "words.arrow"))).read_all().combine_chunks()
+    data = Data(np.fromfile(folder / "ids.i32", np.int32), np.fromfile(folder / "offsets.i64", np.int64))
+    yield words
+    yield data
+    yield about(data, words.column("word"), replaced)
+
+
+def about(data: Data, words: Any, replaced: int = 0) -> About:
+    """Look a part over."""
+    import pyarrow as pa
+
+    lengths = np.diff(data.offsets).astype(np.float64)
+    starts = np.unique(np.linspace(0, max(len(data.ids) - SAMPLE_TOKENS, 0), SAMPLES).astype(np.int64))
+    samples = [words.take(pa.array(data.ids[start : start + SAMPLE_TOKENS])) for start in starts.tolist()]
+    digest = hashlib.blake2b(digest_size=16)
+    for array in (data.ids, data.offsets, *(sample.to_pylist() for sample in samples)):
+        digest.update(array.tobytes() if isinstance(array, np.ndarray) else b"\n".join(array))
+    blocks = np.diff(data.offsets[block_bounds(data.offsets)])
+    return About(len(data.ids), len(lengths), float(lengths @ lengths), replaced, blocks, samples, digest.hexdigest())
+
+
+def cut(corpus: EncodedCorpus) -> Iterator[Data]:
+    """The parts of a corpus that the driver itself has encoded."""
+    bounds = np.searchsorted(corpus.offsets, np.arange(0, corpus.tokens, PART_TOKENS))
+    for first, last in zip(bounds, [*bounds[1:], corpus.sentences], strict=True):
+        offsets = np.array(corpus.offsets[first : last + 1])
+        if len(offsets) > 1:
+            yield Data(np.array(corpus.read(int(offsets[0]), int(offsets[-1]))), offsets - offsets[0])
+
+
+def merge_words(*tables: Any) -> Any:
+    """One table of words and counts for several: a step of the tree."""
+    import pyarrow as pa
+
+    grouped = pa.concat_tables(tables).group_by("word").aggregate([("count", "sum")])
+    return pa.table({"word": grouped.column("word"), "count": grouped.column("count_sum")}).combine_chunks()
+
+
+def rows_of(words: Any, known: Any, unk: int) -> npt.NDArray[np.int32]:
+    """The row of each word of a part, by its number there; `unk` (-1, or a row) for words that have none."""
+    import pyarrow.compute as pc
+
+    return np.ascontiguousarray(pc.fill_null(pc.index_in(words, known), unk).to_numpy(), np.int32)

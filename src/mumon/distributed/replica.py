@@ -1,0 +1,166 @@
+"""One worker's copy of both matrices: what it has changed since all workers agreed, and how it takes in the others'."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from mumon.corpus import EncodedCorpus
+from mumon.engine import Engine, Ids, TrainBlock
+from mumon.matrices import Matrix
+
+# How far one update of a source or target row goes, per unit of rate, on the way to where its updates would come to
+# rest: with these the rows of 8 replicas grow as long as those of one, frequent or rare (docs/scale.md).
+PACE = {"cbow": (0.4, 0.1), "sg": (0.4, 0.1)}
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Changed rows of one matrix, as they travel: values in bfloat16, and how many updates each row had."""
+
+    rows: npt.NDArray[np.int32]
+    values: npt.NDArray[np.uint16]
+    updates: npt.NDArray[np.float32]
+
+    @property
+    def nbytes(self) -> int:
+        """What goes over the network."""
+        return self.rows.nbytes + self.values.nbytes + self.updates.nbytes
+
+
+Both = tuple[Changes, Changes]  # of the source and of the target matrix
+Paces = npt.NDArray[np.float32]
+
+
+class Replica:
+    """Both matrices as this worker trains them (`current`) and as all workers last agreed (`agreed`)."""
+
+    def __init__(self, engine: Engine, columns: int, agreed: tuple[Matrix, Matrix] | None = None) -> None:
+        self.engine, self.columns = engine, columns
+        self.current = engine.source, engine.target
+        self.agreed = agreed or (engine.source.copy(), engine.target.copy())
+        self.updates = np.zeros((2, len(engine.source)), np.float32)
+        self._trained = 0  # tokens whose noise words are not yet counted as updates
+        self._sent: list[Both] = []  # of the last exchange, and not yet part of what is agreed
+        self._paces = paces(engine, 0.0)
+
+    def trainer(
+        self, corpus: EncodedCorpus, lookup: Ids, bounds: npt.NDArray[np.int64], first_block: int = 0
+    ) -> TrainBlock:
+        """A function that trains one block, in one thread, and counts the updates of each row."""
+        from mumon.kernels.exchange import count_rows
+
+        def seen(ids: Ids) -> None:
+            count_rows(ids, self.updates)
+            self._trained += len(ids)
+
+        return self.engine.trainer(corpus, lookup, bounds, first_block, seen)
+
+    def take(self, rows: int, shares: int, alpha: float) -> list[Both]:
+        """What has changed in the first `rows` rows, one part for each of those who add it up: row r is for r % shares.
+
+        Until `apply` it counts as sent.
+        """
+        self._count_noise()
+        self._paces = paces(self.engine, alpha)
+        self._sent = [self._part(rows, share, shares) for share in range(shares)]
+        return self._sent
+
+    def apply(self, combined: list[Both]) -> None:
+        """Take in what all workers together have changed, in place of what this one had sent of it."""
+        self.agree(combined)
+        self.take_in(combined)
+
+    def agree(self, combined: list[Both]) -> None:
+        """The first half of `apply`: what all agree on, which replicas in one process may share."""
+        from mumon.kernels.exchange import apply_changes
+
+        for both in combined:
+            for agreed, changes in zip(self.agreed, both, strict=True):
+                apply_changes(agreed, changes.rows, changes.values)
+
+    def take_in(self, combined: list[Both]) -> None:
+        """The second half: what this worker goes on training from."""
+        from mumon.kernels.exchange import apply_changes, take_back
+
+        for both in combined:
+            for current, changes in zip(self.current, both, strict=True):
+                apply_changes(current, changes.rows, changes.values)
+        for both in self._sent:
+            for current, pace, changes in zip(self.current, self._paces, both, strict=True):
+                take_back(current, changes.rows, changes.values, changes.updates, pace)
+        self._sent = []
+
+    def adopt(self, agreed: tuple[Matrix, Matrix]) -> None:
+        """Take in a later agreement than one's own, which has all that this worker had sent."""
+        for current, mine, theirs in zip(self.current, self.agreed, agreed, strict=True):
+            current[:, : self.columns] += theirs - mine[:, : self.columns]
+            mine[:, : self.columns] = theirs
+        self.take_in([])
+
+    def withdraw(self) -> None:
+        """What was sent has not arrived: it counts as not sent."""
+        for both in self._sent:
+            for updates, changes in zip(self.updates, both, strict=True):
+                updates[changes.rows] += changes.updates
+        self._sent = []
+
+    def _count_noise(self) -> None:
+        """Updates of target rows as noise words, by their expectation."""
+        self.updates[1] += (self.engine.settings.negative * self._trained * self.engine.noise).astype(np.float32)
+        self._trained = 0
+
+    def _part(self, rows: int, share: int, shares: int) -> Both:
+        return tuple(  # type: ignore[return-value]
+            _changes(*arrays, self.columns, rows, share, shares)
+            for arrays in zip(self.current, self.agreed, self.updates, self._paces, strict=True)
+        )
+
+
+def _changes(
+    current: Matrix,
+    agreed: Matrix,
+    updates: npt.NDArray[np.float32],
+    pace: Paces,
+    columns: int,
+    rows: int,
+    share: int,
+    shares: int,
+) -> Changes:
+    from mumon.kernels.exchange import changed_rows, take_changes
+
+    found = np.empty(-(-rows // shares), np.int32)
+    found = found[: changed_rows(current, agreed, share, shares, rows, found)].copy()
+    values, counts = np.empty((len(found), columns), np.uint16), np.empty(len(found), np.float32)
+    take_changes(current, agreed, found, updates, pace, values, counts)
+    return Changes(found, values, counts)
+
+
+def paces(engine: Engine, alpha: float) -> tuple[Paces, Paces]:
+    """How far one update goes, for the rows of both matrices, at this rate."""
+    words, (source, target) = len(engine.source), PACE[engine.settings.objective]
+    return np.full(words, source * alpha, np.float32), np.full(words, target * alpha, np.float32)
+
+
+def combine(parts: list[Both], share: int, shares: int, rows: int, pace: tuple[Paces, Paces]) -> Both:
+    """Add up the changes of all workers to the rows r < rows with r % shares = share."""
+    return tuple(
+        _combined(list(one), share, shares, rows, p) for one, p in zip(zip(*parts, strict=True), pace, strict=True)
+    )  # type: ignore[return-value]
+
+
+def _combined(parts: list[Changes], share: int, shares: int, rows: int, pace: Paces) -> Changes:
+    from mumon.kernels.exchange import add_changes, damp_sums
+
+    places = len(range(share, rows, shares))
+    sums, totals = np.zeros((places, parts[0].values.shape[1]), np.float32), np.zeros(places, np.float32)
+    changed = np.zeros(places, bool)
+    for part in parts:
+        add_changes(part.rows, part.values, part.updates, share, shares, sums, totals)
+        changed[(part.rows - share) // shares] = True
+    found = (np.flatnonzero(changed) * shares + share).astype(np.int32)
+    values = np.empty((len(found), sums.shape[1]), np.uint16)
+    damp_sums(found, share, shares, sums, totals, pace, values)
+    return Changes(found, values, np.empty(0, np.float32))

@@ -1,0 +1,126 @@
+"""Several replicas in one process, one after the other: the quality of training on a cluster, without one."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from mumon.corpus import EncodedCorpus
+from mumon.distributed.replica import Both, Replica, combine, paces
+from mumon.distributed.rounds import Stretch, Tiers, plan_epoch
+from mumon.engine import Engine, Ids, block_bounds
+from mumon.matrices import Matrix
+from mumon.progress import Progress
+from mumon.settings import Schedule, Settings
+
+
+@dataclass
+class Cost:
+    """What a simulated run has taken, by worker: seconds of one thread, bytes sent and received, and rounds."""
+
+    train_seconds: float = 0.0
+    exchange_seconds: float = 0.0  # taking and applying changes, for which training waits
+    combine_seconds: float = 0.0  # adding up, beside training
+    sent_bytes: float = 0.0
+    combined_bytes: float = 0.0
+    rounds: int = 0
+
+
+class Simulation:
+    """Replicas that train parts of a corpus in rounds and exchange what they changed, as workers of a cluster do."""
+
+    def __init__(
+        self,
+        corpus: EncodedCorpus,
+        lookup: Ids,
+        counts: npt.NDArray[np.int64],
+        source: Matrix,
+        target: Matrix,
+        columns: int,
+        settings: Settings,
+        replicas: int,
+        period: int,
+        delay: int = 1,
+    ) -> None:
+        self.corpus, self.lookup, self.settings, self.delay = corpus, lookup, settings, delay
+        self.source, self.target = source, target
+        engines = [Engine(counts, source.copy(), target.copy(), settings) for _ in range(replicas)]
+        self.replicas = [Replica(engine, columns, (source, target)) for engine in engines]
+        self.tiers = Tiers.of(counts, settings.sample, period)
+        self.bounds = block_bounds(corpus.offsets)
+        blocks = np.diff(corpus.offsets[self.bounds])
+        parts = np.array_split(np.arange(len(blocks)), replicas)
+        self._firsts = [int(part[0]) for part in parts]
+        self.plan = plan_epoch([blocks[part] for part in parts], replicas, period)
+        self.cost = Cost()
+        self._round = 0
+        self._waiting: list[tuple[list[Both], ...]] = []
+
+    def run(self, epochs: int, schedule: Schedule, progress: Progress) -> float:
+        """Train; returns the mean loss of the last epoch. The agreed state is then that of the matrices given."""
+        progress.start("training", epochs * self.corpus.tokens, "tokens")
+        workers, loss = len(self.replicas), float("nan")
+        trainers = [r.trainer(self.corpus, self.lookup, self.bounds) for r in self.replicas]
+        for epoch in range(epochs):
+            now, total, counted, done = replace(schedule, done=schedule.done + epoch), 0.0, 0, 0
+            for first in range(0, len(self.plan), workers):
+                stretches, alpha = (
+                    self.plan[first : first + workers],
+                    now.rate(self.plan[first].before / self.corpus.tokens),
+                )
+                started = time.perf_counter()
+                jobs = [partial(self._train, trainers[i], stretch, epoch, alpha) for i, stretch in enumerate(stretches)]
+                with ThreadPoolExecutor(self.settings.workers) as pool:
+                    for tokens, block_loss, block_counted in pool.map(lambda job: job(), jobs):
+                        total, counted, done = total + block_loss, counted + block_counted, done + tokens
+                self.cost.train_seconds += time.perf_counter() - started
+                last = first + workers >= len(self.plan)
+                self._exchange(len(self.source) if last else self.tiers.rows_after(self._round), alpha, flush=last)
+                self._round += 1
+                loss = total / max(counted, 1)
+                progress.update(
+                    epoch * self.corpus.tokens + done, epoch=epoch + 1, epochs=epochs, alpha=alpha, loss=loss
+                )
+        progress.finish(f"trained {epochs} epochs with {workers} replicas, loss {loss:.4f}", loss=loss)
+        self.cost.rounds = self._round
+        return loss
+
+    def _train(self, train: object, stretch: Stretch, epoch: int, alpha: float) -> tuple[int, float, int]:
+        blocks = [
+            train(epoch, self._firsts[stretch.piece] + block, alpha)  # type: ignore[operator]
+            for block in range(stretch.first, stretch.last)
+        ]
+        return sum(b.tokens for b in blocks), sum(b.loss for b in blocks), sum(b.counted for b in blocks)
+
+    def _exchange(self, rows: int, alpha: float, flush: bool) -> None:
+        """Take in what the others sent one round ago, and send; at the end of an epoch nothing stays on the way."""
+        if self._waiting:
+            self._settle()
+        self._send(rows, alpha)
+        if flush or not self.delay:
+            self._settle()
+
+    def _send(self, rows: int, alpha: float) -> None:
+        started = time.perf_counter()
+        parts = [replica.take(rows, 1, alpha)[0] for replica in self.replicas]
+        taken = time.perf_counter()
+        combined = combine(parts, 0, 1, rows, paces(self.replicas[0].engine, alpha))
+        self.cost.exchange_seconds += taken - started
+        self.cost.combine_seconds += time.perf_counter() - taken
+        self.cost.sent_bytes += sum(changes.nbytes for both in parts for changes in both) / len(parts)
+        self.cost.combined_bytes += sum(changes.nbytes for changes in combined)
+        self._waiting = [([combined],)]
+
+    def _settle(self) -> None:
+        started = time.perf_counter()
+        [(combined,)] = self._waiting
+        self.replicas[0].agree(combined)
+        for replica in self.replicas:
+            replica.take_in(combined)
+        self._waiting = []
+        self.cost.exchange_seconds += time.perf_counter() - started

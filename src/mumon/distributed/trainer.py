@@ -1,0 +1,95 @@
+"""Training on a cluster as the model sees it: a `Trainer` whose epochs are trained elsewhere."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from mumon.distributed.cluster import Cluster
+from mumon.distributed.corpus import DistributedCorpus
+from mumon.distributed.crew import Crew
+from mumon.distributed.epoch import ClusterEpoch
+from mumon.distributed.rounds import Tiers, plan_epoch, usual_period
+from mumon.errors import CorpusError
+from mumon.matrices import Matrix
+from mumon.position import Position
+from mumon.progress import Progress
+from mumon.settings import Schedule, Settings
+from mumon.signals import Held
+from mumon.training import Keeper, Trainer
+from mumon.vocab import Vocabulary
+
+
+class ClusterTrainer(Trainer):
+    """Trains two matrices on a corpus that is spread over a cluster; between epochs they are those of the driver.
+
+    `shape` is the plan of a run that goes on: it keeps to it, however many workers it then has.
+    """
+
+    corpus: DistributedCorpus
+
+    def __init__(
+        self,
+        corpus: DistributedCorpus,
+        vocabulary: Vocabulary,
+        source: Matrix,
+        target: Matrix,
+        columns: int,
+        settings: Settings,
+        cluster: Cluster,
+        shape: dict[str, int] | None,
+        progress: Progress,
+        locks: npt.NDArray[np.float32] | None = None,
+    ) -> None:
+        self.corpus, self.settings, self.progress = corpus, settings, progress
+        self.source, self.target, self.columns, self.locks = source, target, columns, locks
+        self.crew = Crew(cluster, settings, vocabulary, columns, progress)
+        lanes = self.crew.wanted
+        period = cluster.sync_every or usual_period(len(vocabulary), corpus.tokens, lanes)
+        self.shape = shape or {"lanes": lanes, "sync_every": period}
+        self.tiers = Tiers.of(vocabulary.counts, settings.sample, self.shape["sync_every"])
+        blocks = [part.about.blocks for part in corpus.parts]
+        self.plan = plan_epoch(blocks, self.shape["lanes"], self.shape["sync_every"])
+        self.first_blocks = np.cumsum([0, *map(len, blocks)])
+        self.round = 0
+
+    @property
+    def blocks(self) -> int:
+        """How many stretches an epoch has: they are what a position counts."""
+        return len(self.plan)
+
+    def lock(self, locks: npt.NDArray[np.float32] | None) -> None:
+        """From the next epoch on, let each source row take that part of its steps."""
+        self.locks = locks
+
+    def close(self) -> None:
+        """Let the workers go."""
+        self.crew.dismiss()
+
+    def _announce(self) -> None:
+        """Workers compile for themselves."""
+
+    def _explain_nothing(self) -> None:
+        raise CorpusError(
+            f"none of the {self.corpus.tokens:,} tokens was trained: no sentence has two words of the vocabulary, or "
+            "subsampling left none; check the text, lower min_count, or set sample to 0"
+        )
+
+    def _epoch(self, epoch: int, schedule: Schedule, at: Position, keeper: Keeper | None, held: Held) -> None:
+        """Train what is left of an epoch in rounds, between which the state is kept."""
+        self.crew.gather(self.round - 1, (self.source, self.target), self.locks)
+        run = ClusterEpoch(self, epoch, schedule, at)
+        while not run.over:
+            run.advance()
+            if keeper is not None and (held.signum is not None or keeper.due(at.tokens)):
+                run.flush()
+                self._check_finite(epoch + 1, schedule.rate(0))
+                keeper.keep(at) if held.signum is None else self._stop(at, keeper, held)
+        run.flush()
+        at.end_epoch(epoch + 1, schedule.rate(1.0))
+
+    def report(self, at: Position, schedule: Schedule) -> None:
+        """Tell how far it has come, and each worker."""
+        self._report(at, schedule)
+        for member in self.crew.members:
+            self.progress.worker(member.name, member.tokens, member.tokens / max(member.seconds, 1e-9))
