@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mumon.corpus.sources import read_pieces
+from mumon.corpus.sources import read_pieces, total_bytes
 from mumon.corpus.table import ByteTable, Ids, TokenTable, ranked
 from mumon.corpus.text import Piece, TextOptions, prepare
 from mumon.errors import CorpusError, OptionError
@@ -113,8 +113,7 @@ def encode_files(
 
     if not is_compiled("encode_text"):
         progress.note("compiling the tokeniser, once for this machine …")
-    total = sum(Path(name).stat().st_size for name in names if Path(name).is_file())
-    progress.start("reading", total, "B")
+    progress.start("reading", total_bytes(names), "B")
     encoders = max(1, min(workers, MAX_ENCODERS))
     tables = [ByteTable() for _ in range(encoders)]
     free: SimpleQueue[int] = SimpleQueue()

@@ -10,7 +10,7 @@ goes back to the front of the queue: frequent rows may be trained twice on it, a
 
 from __future__ import annotations
 
-import copy
+import contextlib
 import math
 import time
 from collections import deque
@@ -54,7 +54,7 @@ class ClusterEpoch:
         self._combined: list[Any] = []  # of the last round that was dealt out
         self._rows: dict[int, int] = {}  # exchanged in each round
         self._started, self._before = time.perf_counter(), at.tally.seconds
-        self._kept = copy.copy(at.tally.to_json())
+        self._kept = at.tally.to_json()
 
     @property
     def over(self) -> bool:
@@ -189,9 +189,16 @@ class ClusterEpoch:
             round_ = self._flying.popleft()
             late = self._reports([member for member, _ in round_.dealt], round_.reports)
             self._count(round_, late)
+            self._forget(round_.combined)
             lost += [member for member, report in late.items() if report is None and member not in lost]
         self._recover(lost)
         return False
+
+    def _forget(self, combined: list[Any]) -> None:
+        """Wait for what nobody will take in any more; Ray would complain of errors that nobody has heard of."""
+        for reference in combined:
+            with contextlib.suppress(self._ray.exceptions.RayError):
+                self._ray.get(reference)
 
     def _now_safe(self, agreed: int) -> None:
         """All have taken in the exchange of this round: if it was of all rows, what was trained up to it is safe."""
@@ -201,6 +208,7 @@ class ClusterEpoch:
 
     def _recover(self, lost: list[Member]) -> None:
         trainer = self._trainer
+        self._forget(self._combined)
         self._combined = []
         agreed = self._crew.recover(lost, trainer.locks)
         if agreed is None:

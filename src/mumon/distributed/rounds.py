@@ -41,8 +41,8 @@ class Tiers:
     def of(cls, counts: npt.NDArray[np.int64], sample: float, period: int) -> Tiers:
         """Tiers in which most rows have had ENOUGH updates when they are exchanged.
 
-        >>> Tiers.of(np.array([5_000, 500, 50, 5]), sample=0, period=1_000).ends
-        (3, 3, 4)
+        >>> Tiers.of(np.array([900_000, 9_000, 500, 5]), sample=0, period=1_000).ends
+        (2, 3, 4)
         """
         kept = counts * (keep_chances(counts, sample) / CERTAIN)
         expected = period * kept / max(float(counts.sum(dtype=np.float64)), 1.0)
