@@ -24,6 +24,7 @@ HOT = 0.9  # of the tokens are to find their rows in memory where matrices are o
 SLOT_BYTES, FEWEST_PLACES, SPARE_PLACES = 32, 1 << 16, 128  # of a word table (corpus/table.py)
 MERGE_BYTES = 100  # that a distinct word takes while all are sorted; measured over 0.3 and 0.8 M of them
 GROWTH = 0.6  # the power by which distinct words grow with the text, for the part that one thread sees
+MOST_LEFT = 64 << 20  # of a table: larger blocks come straight from the system, and go back to it
 HISTORY_BYTES = 190  # of an epoch in a saved model
 JSON_BYTES = 12  # of a word and its count in vocab.json, beside the word itself
 
@@ -121,9 +122,10 @@ def _memory(plan: Plan, text: Text, started: Started) -> dict[str, int]:
     columns, length = model.vector_size, text.word_bytes
     tables = _table_bytes(started.types, length, settings), _table_bytes(text.types, length, settings)
     small = training_bytes(started.words, columns, settings) + _mapped_bytes(started.sentences, started.types, length)
-    fixed = max((started.peak_bytes or 0) - max(small, tables[0]), 0)
+    left = [0 if text.sample.encoded else _left_bytes(types, length, settings) for types in (started.types, text.types)]
+    fixed = max((started.peak_bytes or 0) - max(small + left[0], tables[0]), 0)
     rows = 2 * text.words * row_bytes(columns)
-    words = training_bytes(text.words, columns, settings) - rows
+    words = training_bytes(text.words, columns, settings) - rows + left[1]
     if model.matrices == "disk":
         rows = 2 * text.alike(text.words).hot_rows(HOT) * row_bytes(columns)
     if model.vocabulary is not None and plan.merge in ("new", "union"):  # until their rows have moved
@@ -141,15 +143,26 @@ def _mapped_bytes(sentences: int, types: int, length: float) -> int:
 
 def _table_bytes(types: int, length: float, settings: Settings) -> int:
     """What the word tables take while a text is read, each thread's and all together."""
+    encoders, each = _tables(types, length, settings)
+    return round(encoders * each + SLOT_BYTES * _places(types) + MERGE_BYTES * types)
 
-    def places(words: float) -> int:
-        doubled: int = 2 * (int(words) + SPARE_PLACES) - 1
-        return max(FEWEST_PLACES, 1 << doubled.bit_length())
 
+def _left_bytes(types: int, length: float, settings: Settings) -> int:
+    """What of the tables the C library does not give back at once: of smaller ones they have outgrown, and of them."""
+    encoders, each = _tables(types, length, settings)
+    return round(encoders * min(1.5 * each, MOST_LEFT))
+
+
+def _tables(types: int, length: float, settings: Settings) -> tuple[int, float]:
+    """How many threads number words, and what the table of each takes."""
     encoders = max(1, min(settings.workers, MAX_ENCODERS))
-    own = types * float(encoders) ** -GROWTH
-    each = SLOT_BYTES * places(own) + own * (length + 9)
-    return round(encoders * each + SLOT_BYTES * places(types) + MERGE_BYTES * types)
+    own: float = types * float(encoders) ** -GROWTH
+    return encoders, SLOT_BYTES * _places(own) + own * (length + 9)
+
+
+def _places(words: float) -> int:
+    doubled = 2 * (int(words) + SPARE_PLACES) - 1
+    return max(FEWEST_PLACES, 1 << doubled.bit_length())
 
 
 def _disk(plan: Plan, text: Text, saved: Saved, training: float) -> dict[str, int]:

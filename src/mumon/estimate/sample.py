@@ -23,6 +23,7 @@ from mumon.progress import Progress
 SECONDS = 4.0  # of reading
 SHARD_BYTES = 4 << 20  # places of this size are looked at, in random order
 TURN = 8  # pieces of a packed file before another has its turn
+LEAST = 4  # pieces, however long they take: fewer do not tell how much comes out of a packed file
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,8 @@ class _Reading:
         """Some pieces of each shard after the other."""
         waiting = deque(_Shard(shard, self._options) for shard in self._shards)
         touched: list[_Shard] = []
-        while waiting and time.perf_counter() < self._deadline:
+        read = 0
+        while waiting and (read < LEAST or time.perf_counter() < self._deadline):
             shard = waiting.popleft()
             if not shard.text:
                 touched.append(shard)
@@ -134,8 +136,9 @@ class _Reading:
                     break
                 shard.last = len(piece.data)
                 shard.text += shard.last
+                read += bool(piece.data.strip())
                 yield piece
-                if time.perf_counter() >= self._deadline:
+                if read >= LEAST and time.perf_counter() >= self._deadline:
                     break
             if not shard.over:
                 waiting.append(shard)
@@ -169,4 +172,4 @@ class _Shard:
 
     def known(self) -> tuple[int, int]:
         """Bytes of text, and those of the file that they are known to have come out of."""
-        return (self.text, self._raw) if self.over or not self._before[1] else self._before
+        return (self.text, self._raw) if self.over else self._before
