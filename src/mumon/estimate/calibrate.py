@@ -42,17 +42,23 @@ def measure(
     settings: Settings,
     needed: float,
     progress: Progress,
+    seconds: float | None = None,
+    most_bytes: int | None = None,
 ) -> Speed:
-    """The speed for so many rows. `alike` spreads the sample over rows; more than `needed` tokens are not trained."""
-    free = available_memory()
-    room = MOST_BYTES if free is None else min(MOST_BYTES, int(MOST_OF_MEMORY * free))
+    """The speed for so many rows. `alike` spreads the sample over rows; more than `needed` tokens are not trained.
+
+    Less time and smaller matrices are for whoever has many speeds to measure.
+    """
+    free, seconds = available_memory(), SECONDS if seconds is None else seconds
+    room = MOST_BYTES if most_bytes is None else most_bytes
+    room = room if free is None else min(room, int(MOST_OF_MEMORY * free))
     most = max(room // (2 * row_bytes(columns)), 1)
     sizes = [words] if words <= most else sorted({max(1, int(part * most)) for part in SIZES})
     progress.start("measuring the speed of training", len(sizes), "sizes")
     try:
         times, shares = [], []
         for done, size in enumerate(sizes):
-            each, share = _seconds(sample, alike(size), columns, settings, needed, SECONDS / len(sizes))
+            each, share = _seconds(sample, alike(size), columns, settings, needed, seconds / len(sizes))
             times.append(each)
             shares.append(share)
             progress.update(done + 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 import tempfile
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
@@ -14,9 +16,12 @@ from mumon.paper import curves, extrinsic, intrinsic, norms, rates, sizes
 from mumon.paper.runs import SYSTEMS
 from mumon.paper.scales import WINDOWS, Scale
 from mumon.paper.sweeps import FEWEST
+from mumon.progress import Progress
 from mumon.settings import Settings
 
-CALIBRATION_SENTENCES = 20_000
+# Of which there are dozens: less time for each than a single one deserves, and no larger matrices than that allows.
+CALIBRATION_SENTENCES, CALIBRATION_SECONDS, CALIBRATION_BYTES = 50_000, 1.0, 1 << 29
+CALIBRATION_WORDS = 50_000  # of the text; a model's others are reckoned from these
 # gensim's time over that of the mumon system it is compared with: 300 dimensions, 2 threads, docs/benchmarks.md.
 PEERS = {"gensim CBOW": ("CBOW correct", 3.8), "gensim SG": ("SG", 8.5)}
 # fastText and word2vec.c, counted as two and three of gensim's.
@@ -58,18 +63,19 @@ def corpus_of(name: str, encoded: EncodedCorpus, scale: Scale) -> Corpus:
 
 def estimate(scale: Scale, corpus: Corpus, second: Corpus | None, threads: int, names: Container[str]) -> list[Need]:
     """Hours and memory of those of the named experiments that train on the corpus."""
-    speeds: dict[tuple[str, int, int], float] = {}
+    speeds: dict[tuple[str, int, int, int], float] = {}
     needs: dict[str, list[float]] = {}
     memory: dict[str, int] = {}
     for item, system, tokens, dim, window, large in _trainings(scale, corpus, second, threads):
         if item not in names:
             continue
         base, factor = PEERS.get(system, (system, 1.0))
-        if (base, dim, window) not in speeds:
-            speeds[base, dim, window] = _speed(base, dim, window, threads)
-        needs.setdefault(item, []).append(factor * tokens / speeds[base, dim, window] / 3600)
-        settings = Settings(objective="sg" if base.startswith("SG") else "cbow", window=window, workers=threads)
         words = second.words if large and second is not None else corpus.words
+        key = (base, dim, window, words)
+        if key not in speeds:
+            speeds[key] = _speed(base, dim, window, threads, words)
+        needs.setdefault(item, []).append(factor * tokens / speeds[key] / 3600)
+        settings = Settings(objective="sg" if base.startswith("SG") else "cbow", window=window, workers=threads)
         memory[item] = max(memory.get(item, 0), training_bytes(words, dim, settings))
     return [Need(item, len(hours), sum(hours), memory[item]) for item, hours in needs.items()]
 
@@ -127,16 +133,29 @@ def _trainings(
             yield "c4", system, second.tokens * scale.c4_epochs, scale.c4_dim, scale.window, True
 
 
-def _speed(system: str, dim: int, window: int, threads: int) -> float:
-    """Tokens of text per second, measured on text that looks like language to a stop-watch."""
+def _speed(system: str, dim: int, window: int, threads: int, words: int) -> float:
+    """Tokens of text per second, measured on text that looks like language to a stop-watch, with so many words."""
+    from mumon.estimate.calibrate import measure
+    from mumon.estimate.likeness import Likeness, likeness
+
+    text = _calibration_text(min(words, CALIBRATION_WORDS), threads)
+    settings = Word2Vec(window=window, workers=threads, progress=False, **SYSTEMS[system]).settings  # type: ignore[arg-type]
+
+    def alike(rows: int) -> Likeness:
+        tokens = max(text.tokens, 100 * rows)
+        return likeness(text, tokens, rows, text.counts[0] * tokens / text.tokens / rows)
+
+    bounds = {"seconds": CALIBRATION_SECONDS, "most_bytes": CALIBRATION_BYTES}
+    return measure(text, alike, words, dim, settings, math.inf, Progress(), **bounds).tokens_per_second  # type: ignore[arg-type]
+
+
+@functools.cache
+def _calibration_text(words: int, threads: int) -> EncodedCorpus:
     from mumon.bench.zipf import write_zipf_text
 
     with tempfile.TemporaryDirectory() as folder:
-        path = write_zipf_text(Path(folder) / "text.txt", CALIBRATION_SENTENCES)
-        text = corpus_from_files([path], workers=threads, reuse=False)
-        options = {"vector_size": dim, "window": window, "epochs": 2, "workers": threads, "progress": False}
-        model = Word2Vec(text, **options, **SYSTEMS[system])  # type: ignore[arg-type]
-        return model.history[-1].tokens_per_second  # the first epoch may have compiled
+        path = write_zipf_text(Path(folder) / "text.txt", CALIBRATION_SENTENCES, words)
+        return corpus_from_files([path], workers=threads, reuse=False)
 
 
 def told(needs: list[Need], corpus: Corpus, second: Corpus | None, threads: int) -> list[str]:
