@@ -13,7 +13,7 @@ from mumon.sampling import CERTAIN, keep_chances
 
 # Rounds between two exchanges of a row: each, if its word is frequent; every fourth, if it is less so; else every 16th.
 EVERY = (1, 4, 16)
-ENOUGH = 1.0  # updates of a row in a worker, as far as its frequency tells, are worth an exchange
+ENOUGH = 0.25  # updates of a row in a worker, as far as its frequency tells, are worth an exchange
 # Tokens of a worker between two exchanges, for each word of the vocabulary. What an exchange of all rows costs grows
 # with the number of words; so does, for the same quality, the number of tokens that it may wait.
 TOKENS_PER_WORD = 1.25
@@ -41,7 +41,7 @@ class Tiers:
     def of(cls, counts: npt.NDArray[np.int64], sample: float, period: int) -> Tiers:
         """Tiers in which most rows have had ENOUGH updates when they are exchanged.
 
-        >>> Tiers.of(np.array([900_000, 9_000, 500, 5]), sample=0, period=1_000).ends
+        >>> Tiers.of(np.array([900_000, 9_000, 100, 5]), sample=0, period=1_000).ends
         (2, 3, 4)
         """
         kept = counts * (keep_chances(counts, sample) / CERTAIN)
