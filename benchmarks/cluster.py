@@ -1,10 +1,10 @@
-"""The whole pipeline on a Ray cluster of 2 nodes × 1 CPU, one of which is killed, against one process on as many threads.
+"""The whole pipeline on a Ray cluster of 2 nodes × 1 CPU, one of which is killed, against one process of 2 threads.
 
-    MUMON_DATA=… python benchmarks/cluster.py [--sentences 700000] [--dim 100] [--seeds 2] [--quick]
+    MUMON_DATA=… python benchmarks/cluster.py [--sentences 700000] [--dim 100] [--seeds 2] [--sg]
 
 Nodes are raylets of their own on this machine (Ray's `cluster_utils`). For each seed: one process; the cluster,
-undisturbed; the cluster, whose second node is killed in the middle of the training and replaced a little later. All train
-for as many epochs, at the same rate, and are asked the same questions. Writes benchmarks/results/cluster.json.
+undisturbed; the cluster, whose second node is killed in the middle of the training and replaced a little later. All
+train for as many epochs, at the same rate, and are asked the same questions. Writes benchmarks/results/cluster.json.
 """
 
 from __future__ import annotations

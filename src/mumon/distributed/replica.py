@@ -13,7 +13,7 @@ from mumon.matrices import Matrix
 
 # How far one update of a source or target row goes, per unit of rate, on the way to where its updates would come to
 # rest: with these the rows of 8 replicas grow as long as those of one, frequent or rare (docs/scale.md).
-PACE = {"cbow": (0.4, 0.1), "sg": (0.4, 0.1)}
+PACE = (0.4, 0.1)
 
 
 @dataclass(frozen=True)
@@ -139,8 +139,15 @@ def _changes(
 
 
 def paces(engine: Engine, alpha: float) -> tuple[Paces, Paces]:
-    """How far one update goes, for the rows of both matrices, at this rate."""
-    words, (source, target) = len(engine.source), PACE[engine.settings.objective]
+    """How far one update goes, for the rows of both matrices, at this rate.
+
+    Where nothing divides by the number of contexts, a token brings as many gradients: to both rows in skip-gram, and to
+    the source rows of the faulty update.
+    """
+    settings, words, (source, target) = engine.settings, len(engine.source), PACE
+    skipgram, contexts = settings.objective == "sg", 2 * settings.window
+    source *= contexts if skipgram or not settings.division[1] else 1
+    target *= contexts if skipgram else 1
     return np.full(words, source * alpha, np.float32), np.full(words, target * alpha, np.float32)
 
 

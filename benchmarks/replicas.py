@@ -1,0 +1,173 @@
+"""Quality against the number of replicas and how often they exchange, and the speed-up that this promises.
+
+    MUMON_DATA=… python benchmarks/replicas.py [--sentences 700000] [--replicas 2 4 8 16 32] [--periods 16000 64000]
+    python benchmarks/replicas.py --draw               # the plot again, from the recorded figures
+
+Replicas train one after the other in this process, with one thread each, by the code that workers of a cluster run
+(`mumon.distributed.simulation`): what they exchange is counted, not sent. Beside the grid, at 8 replicas: the rule that
+adds changes up replaced by their sum and by their mean, and all rows exchanged alike, for as many bytes. Writes
+benchmarks/results/replicas.json after every run (and goes on from there), and docs/images/replicas.png.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from common import about, sentences_of
+
+from mumon import Word2Vec, corpus_from_files
+from mumon.cli.options import reporter
+from mumon.corpus import EncodedCorpus
+from mumon.distributed import replica, rounds
+from mumon.distributed.simulation import Simulation
+from mumon.evaluation import evaluate
+from mumon.plot_style import COLOURS, STYLE
+from mumon.progress import Progress
+
+HERE = Path(__file__).parent
+RESULTS, PLOT = HERE / "results" / "replicas.json", HERE.parent / "docs" / "images" / "replicas.png"
+USUAL = "as mumon does"
+# Other ways to add up and to exchange, at 8 replicas: what each changes of the module that it belongs to.
+RULES: dict[str, tuple[Any, str, Any]] = {
+    USUAL: (rounds, "EVERY", rounds.EVERY),
+    "the sum of all changes": (replica, "PACE", (1e-9, 1e-9)),
+    "their mean, by updates": (replica, "PACE", (1e9, 1e9)),
+    "all rows alike": (rounds, "EVERY", (1, 1, 1)),
+}
+ALIKE_PERIODS = 4  # times as rarely, all rows take about as many bytes as tiers do
+NETWORKS = (1, 10, 25)  # Gbit/s
+THREADS = (1, 16)  # of a node
+
+
+@contextmanager
+def rule(name: str) -> Iterator[None]:
+    """Train by another rule for a while."""
+    module, constant, value = RULES[name]
+    with mock.patch.object(module, constant, value):
+        yield
+
+
+def train(corpus: EncodedCorpus, given: argparse.Namespace, count: int, period: int) -> dict[str, Any]:
+    """One run: its scores and what it cost."""
+    model = Word2Vec(vector_size=given.dim, epochs=given.epochs, workers=given.threads, progress=False)
+    model.build_vocab(corpus)
+    vocabulary = model.vocabulary
+    assert vocabulary is not None
+    lookup = vocabulary.lookup(corpus)
+    schedule = model._with_rate(model._schedule, corpus, lookup, Progress())
+    matrices = model._source, model._target
+    simulation = Simulation(
+        corpus, lookup, vocabulary.counts, *matrices, given.dim, model.settings, count, period, given.delay
+    )
+    with reporter(quiet=False) as progress:
+        loss = simulation.run(given.epochs, schedule, progress)
+    model._wv.fill_norms(force=True)
+    found = {"words": len(vocabulary), "loss": loss, **scores(model), **vars(simulation.cost)}
+    return {**found, "speed_up": projected(found, corpus.tokens * given.epochs, count, given.threads)}
+
+
+def scores(model: Word2Vec) -> dict[str, Any]:
+    """The mean of the paper's five tasks, and each of them."""
+    report = evaluate(model.wv, resamples=0, progress=False)
+    tasks = {task: round(report.score("model", task).score, 2) for task in report.task_names}
+    return {"mean": round(report.mean("model"), 2), "tasks": tasks}
+
+
+def projected(found: dict[str, Any], tokens: int, count: int, threads: int) -> dict[str, float]:
+    """How many times as fast as one node so many would be: measured compute and bytes, assumed networks.
+
+    Training a round and moving what the round before has changed go on at the same time; taking changes out and putting
+    them in does not. Threads of a node are taken to help training in proportion, and nothing else.
+    """
+    per_round = found["train_seconds"] * threads / count / found["rounds"]  # of one thread
+    waits = found["exchange_seconds"] / count / found["rounds"]
+    adds = found["combine_seconds"] / count / found["rounds"]
+    moved = (found["sent_bytes"] + found["combined_bytes"]) * (count - 1) / count / found["rounds"]
+    return {
+        f"{t} threads, {network} Gbit/s": round(
+            count * per_round / t / (max(per_round / t, 8e-9 * moved / network) + waits + adds), 2
+        )
+        for t in THREADS
+        for network in NETWORKS
+    }
+
+
+def measure(given: argparse.Namespace, folder: Path) -> None:
+    """All runs that are not recorded yet."""
+    text = sentences_of(given.sentences, folder)
+    corpus = corpus_from_files([text])
+    options = {k: v for k, v in vars(given).items() if k in ("sentences", "dim", "epochs", "delay")}
+    record = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    if record.get("work") != options:
+        record = {"about": about(), "work": options, "tokens": corpus.tokens, "one_process": {}, "runs": []}
+    if not record["one_process"]:
+        one = Word2Vec(corpus, vector_size=given.dim, epochs=given.epochs, workers=given.threads, progress=False)
+        record["one_process"] = {"loss": one.history[-1].loss, **scores(one)}
+    grid = [(USUAL, count, period) for count in given.replicas for period in given.periods]
+    middle = given.periods[len(given.periods) // 2]
+    others = [(name, 8, middle * (ALIKE_PERIODS if name == "all rows alike" else 1)) for name in RULES if name != USUAL]
+    known = {(run["rule"], run["replicas"], run["sync_every"]) for run in record["runs"]}
+    for name, count, period in [*grid, *others]:
+        if (name, count, period) not in known:
+            with rule(name):
+                found = train(corpus, given, count, period)
+            record["runs"].append({"rule": name, "replicas": count, "sync_every": period, **found})
+            print(name, count, period, found["mean"], flush=True)
+            RESULTS.write_text(json.dumps(record, indent=1) + "\n")
+
+
+def draw(record: dict[str, Any]) -> None:
+    """Quality against replicas, a line for each period."""
+    import matplotlib.pyplot as plt
+
+    usual = [run for run in record["runs"] if run["rule"] == USUAL]
+    periods = sorted({run["sync_every"] for run in usual})
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(figsize=(7, 4))
+        axes.axhline(record["one_process"]["mean"], color="#999999", linewidth=1)
+        axes.annotate(
+            "one process", (2, record["one_process"]["mean"]), (0, 4), textcoords="offset points", color="#777777"
+        )
+        for colour, period in zip(COLOURS, periods, strict=False):
+            points = sorted((run["replicas"], run["mean"]) for run in usual if run["sync_every"] == period)
+            axes.plot(*zip(*points, strict=True), "o-", color=colour, label=f"{period:,} tokens")
+        axes.set_xscale("log", base=2, subs=[])
+        axes.set_xticks(
+            sorted({run["replicas"] for run in usual}), [str(n) for n in sorted({r["replicas"] for r in usual})]
+        )
+        axes.set_xlabel("replicas")
+        axes.set_ylabel("mean of the five tasks")
+        axes.set_title(
+            f"{record['tokens'] / 1e6:.1f} M words, {record['work']['epochs']} epochs: tokens between exchanges"
+        )
+        axes.legend(frameon=False)
+        figure.savefig(PLOT, dpi=150, bbox_inches="tight")
+
+
+def main() -> None:
+    """Measure what is missing; then draw."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sentences", type=int, default=700_000)
+    parser.add_argument("--dim", type=int, default=100)
+    parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--replicas", type=int, nargs="+", default=[2, 4, 8, 16, 32])
+    parser.add_argument("--periods", type=int, nargs="+", default=[16_000, 64_000, 256_000])
+    parser.add_argument("--threads", type=int, default=2, help="replicas that train at the same time")
+    parser.add_argument("--delay", type=int, default=1, help="rounds that an exchange takes to arrive")
+    parser.add_argument("--draw", action="store_true", help="only draw what was recorded")
+    given = parser.parse_args()
+    if not given.draw:
+        with tempfile.TemporaryDirectory(prefix="mumon-replicas-") as folder:
+            measure(given, Path(folder))
+    draw(json.loads(RESULTS.read_text()))
+
+
+if __name__ == "__main__":
+    main()
