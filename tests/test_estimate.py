@@ -228,28 +228,24 @@ def test_a_mistake_is_one_sentence_and_nothing_is_left(run, corpus, tmp_path, ca
 
 
 def test_the_options_of_a_cluster_reach_the_model(run, corpus, monkeypatch):
-    """URLs as they are: a path would lose one of their slashes."""
-    made, trained = [], []
-
-    class Cluster:
-        def __init__(self, address, workers, sync_every):
-            made.append((address, workers, sync_every))
-
-    import mumon.distributed
+    """And URLs as they are: a path would lose one of their slashes."""
     from mumon import model
+    from mumon.distributed import Cluster
+
+    told = []
 
     class Told(Word2Vec):
-        def __init__(self, corpus_file=None, backend=None, **options):
-            trained.append((backend, corpus_file))
+        def train(self, sentences=None, corpus_file=None, **_):
+            told.append((self.backend, corpus_file))
             raise model.OptionError("enough")
 
-    monkeypatch.setattr(mumon.distributed, "Cluster", Cluster, raising=False)
+    assert run("train", corpus, "-o", "old", *SMALL, "-q")[0] == 0
     monkeypatch.setattr(model, "Word2Vec", Told)
-    url = "s3://bucket/text.txt"
-    arguments = ["--ray", "local", "--workers", 3, "--sync-every", "1.5M"]
-    assert run("train", url, "-o", "m", *arguments)[0] == 1
-    assert made == [("local", 3, 1_500_000)]
-    assert isinstance(trained[0][0], Cluster) and trained[0][1] == [url]
+    url, arguments = "s3://bucket/text.txt", ["--ray", "local", "--workers", 3, "--sync-every", "1.5M", "--threads", 2]
+    expected = Cluster("local", workers=3, threads=2, sync_every=1_500_000)
+    for more in ([], ["--from", "old"]):
+        assert run("train", url, "-o", "m", *arguments, *more)[0] == 1
+    assert told == [(expected, [url])] * 2
 
 
 def test_an_estimate_reads_well_at_eighty_columns(one_trial, run, corpus):

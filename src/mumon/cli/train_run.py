@@ -101,7 +101,7 @@ def starting_model(from_: str, given: dict[str, Any], progress: Progress) -> Wor
         return Word2Vec.from_vectors(from_, progress=progress, **given)
     model = Word2Vec.load(from_, matrices=given.get("matrices", "memory"), progress=progress)
     if "backend" in given:
-        model.backend = given["backend"]  # type: ignore[attr-defined, unused-ignore]
+        model.backend = given["backend"]
     if "sg" in given:
         given["objective"] = "sg" if given["sg"] else "cbow"
     before = model.settings
