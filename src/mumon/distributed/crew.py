@@ -10,13 +10,14 @@ import numpy.typing as npt
 
 from mumon.distributed.cluster import RESERVE, Cluster, import_ray
 from mumon.distributed.worker import Task, Worker
-from mumon.errors import OptionError
+from mumon.errors import OptionError, TrainingError, one_line
 from mumon.matrices import Matrix
 from mumon.progress import Progress
 from mumon.settings import Settings
 from mumon.vocab import Vocabulary
 
 Locks = npt.NDArray[np.float32] | None
+TRIES = 5  # to bring all into step, if more are lost meanwhile
 SOON = 1.0  # seconds in which a worker that is up has answered
 
 
@@ -48,7 +49,7 @@ class Crew:
         self._task = self.ray.put(Task(replace(settings, workers=self.threads), known, unk, vocabulary.counts))
         self.members: list[Member] = []
         self.absent: list[Member] = []
-        self._hired = 0
+        self._hired, self._told = 0, False
         self._begun: tuple[Any, ...] = ()  # what the members last began with, or agreed on, as the driver has it
 
     @property
@@ -58,11 +59,18 @@ class Crew:
 
     def gather(self, agreed: int, state: tuple[Matrix, Matrix], locks: Locks) -> None:
         """Before an epoch: whoever is there and not yet a member joins, and all begin with the driver's state."""
+        for _ in range(TRIES):
+            if self._gathered(agreed, state, locks):
+                return
+            self._begun = ()  # someone was lost meanwhile: all begin again
+        raise TrainingError(f"workers died {TRIES} times before they had begun; look at Ray's logs of them")
+
+    def _gathered(self, agreed: int, state: tuple[Matrix, Matrix], locks: Locks) -> bool:
         new = [self._hire() for _ in range(self.wanted - len(self.members) - len(self.absent))]
         patience = self.cluster.grace if new or not self.members else SOON
         joined = self._answering([*new, *self.absent], patience)
         self.absent = [member for member in (*new, *self.absent) if member not in joined]
-        first, before = not self.members and not self._begun, len(self.members)
+        first, before = not self._told, len(self.members)
         self.members += joined
         if not self.members:
             raise OptionError(
@@ -70,6 +78,7 @@ class Crew:
                 f"{self.cluster.grace:.0f} s; ask for fewer threads, or add nodes"
             )
         if first:
+            self._told = True
             missing = f"; {len(self.absent)} more found no room" if self.absent else ""
             self.progress.note(f"training on {_counted(len(self.members))} of {self.threads} threads each{missing}")
         elif joined:
@@ -77,10 +86,14 @@ class Crew:
         rows = tuple(matrix[:, : self._columns] for matrix in state)
         unchanged = self._begun and all(map(np.array_equal, self._begun, rows))
         begins = joined if unchanged else self.members
+        answers = {member: member.actor.lock.remote(locks) for member in self.members if member not in begins}
         if begins:
             put = [self.ray.put(np.ascontiguousarray(matrix)) for matrix in rows]
-            self.ray.get([member.actor.begin.remote(self._task, agreed, *put, locks) for member in begins])
-        self.ray.get([member.actor.lock.remote(locks) for member in self.members])
+            answers |= {member: member.actor.begin.remote(self._task, agreed, *put, locks) for member in begins}
+        lost = [member for member, answer in answers.items() if not self._is_fine(answer)]
+        self.members = [member for member in self.members if member not in lost]
+        self.absent += lost
+        return not lost
 
     def state(self) -> tuple[Matrix, Matrix]:
         """What all members agree on, fetched."""
@@ -92,13 +105,21 @@ class Crew:
 
         Returns the round whose exchange all then agree on; None if nobody has it, because all were lost.
         """
+        self._begun = ()
+        for _ in range(TRIES):
+            try:
+                return self._recovered(lost, locks)
+            except self.ray.exceptions.RayError as error:  # another one: those who are in step already stay so
+                lost, problem = [], one_line(error)
+        raise TrainingError(f"the workers could not be brought into step, {TRIES} times ({problem}); see Ray's logs")
+
+    def _recovered(self, lost: list[Member], locks: Locks) -> int | None:
         left = [member for member in self.members if member not in lost]
         versions = self._versions(left)
         left = [member for member in left if member in versions]
         self.absent += [member for member in self.members if member not in left]
         self.members = left
         if not left:
-            self._begun = ()
             return None
         newest = max(versions.values())
         donor = next(member for member in left if versions[member] == newest)
@@ -110,7 +131,6 @@ class Crew:
         self.ray.get([member.actor.begin.remote(self._task, newest, *state, locks) for member in back])
         self.absent = [member for member in self.absent if member not in back]
         self.members += back
-        self._begun = ()
         return newest
 
     def dismiss(self) -> None:
@@ -138,7 +158,7 @@ class Crew:
     def _is_fine(self, reference: Any) -> bool:
         try:
             self.ray.get(reference)
-        except self.ray.exceptions.RayActorError:
+        except (self.ray.exceptions.RayActorError, self.ray.exceptions.ObjectLostError):
             return False
         return True
 

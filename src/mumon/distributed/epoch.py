@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from mumon.distributed.crew import Member
 from mumon.distributed.worker import Report, Work
-from mumon.errors import TrainingError
+from mumon.errors import TrainingError, one_line
 from mumon.position import Position
 from mumon.settings import Schedule
 from mumon.training import divergence
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mumon.distributed.trainer import ClusterTrainer
 
 AHEAD = 2  # rounds under way
+MOST_FAILURES = 5  # one after the other, without anything trained between them
 
 
 @dataclass
@@ -55,6 +56,7 @@ class ClusterEpoch:
         self._rows: dict[int, int] = {}  # exchanged in each round
         self._started, self._before = time.perf_counter(), at.tally.seconds
         self._kept = at.tally.to_json()
+        self._failures = 0  # since something was trained
 
     @property
     def over(self) -> bool:
@@ -72,7 +74,7 @@ class ClusterEpoch:
         """Exchange everything, so that the driver's matrices stand where the position does."""
         while True:
             while self._flying or self._again:  # a position is a place in the plan, before which all is done
-                self.advance()
+                self.advance() if self._again else self._hear(self._flying.popleft())
             self._deal(idle=True)
             exchange = self._flying[-1]
             if not self._hear(self._flying.popleft()):
@@ -80,10 +82,14 @@ class ClusterEpoch:
             settled = [m.actor.settle.remote(exchange.work.round, exchange.combined) for m in self._crew.members]
             if not self._judge(self._reports(list(self._crew.members), settled)):
                 continue
-            break
-        self._combined = []
+            self._combined = []
+            try:
+                state = self._crew.state()
+                break
+            except self._ray.exceptions.RayError as error:
+                self._recover([], one_line(error))
         self._unsafe.clear()
-        for matrix, rows in zip((self._trainer.source, self._trainer.target), self._crew.state(), strict=True):
+        for matrix, rows in zip((self._trainer.source, self._trainer.target), state, strict=True):
             matrix[:, : self._trainer.columns] = rows
         self._kept = self._at.tally.to_json()
         self._at.whole = True
@@ -173,6 +179,7 @@ class ClusterEpoch:
             member.tokens += report.trained.tokens
             member.seconds += report.seconds
             if place not in self._counted:
+                self._failures = 0
                 self._counted.add(place)
                 tally.add(report.trained)
         tally.seconds = self._before + time.perf_counter() - self._started
@@ -181,7 +188,8 @@ class ClusterEpoch:
     def _judge(self, reports: dict[Member, Report | None]) -> bool:
         """Whether all is well; if not, bring those who are left into step."""
         lost = [member for member, report in reports.items() if report is None]
-        if not lost and not any(report.problem for report in reports.values() if report is not None):
+        problem = next((report.problem for report in reports.values() if report is not None and report.problem), "")
+        if not lost and not problem:
             agreed = min((report.agreed for report in reports.values() if report is not None), default=-1)
             self._now_safe(agreed)
             return True
@@ -191,7 +199,7 @@ class ClusterEpoch:
             self._count(round_, late)
             self._forget(round_.combined)
             lost += [member for member, report in late.items() if report is None and member not in lost]
-        self._recover(lost)
+        self._recover(lost, problem)
         return False
 
     def _forget(self, combined: list[Any]) -> None:
@@ -206,8 +214,15 @@ class ClusterEpoch:
             for member, places in self._unsafe.items():
                 self._unsafe[member] = [(number, place) for number, place in places if number > agreed]
 
-    def _recover(self, lost: list[Member]) -> None:
+    def _recover(self, lost: list[Member], problem: str) -> None:
+        """Go on with those who are left, and train again what went with the others."""
         trainer = self._trainer
+        self._failures += 1
+        if self._failures > MOST_FAILURES:  # a file that is gone, say, or memory that does not suffice
+            raise TrainingError(
+                f"the workers failed {self._failures} times without training anything between "
+                f"({problem or 'they died'}); look at Ray's logs of them"
+            )
         self._forget(self._combined)
         self._combined = []
         agreed = self._crew.recover(lost, trainer.locks)

@@ -79,13 +79,16 @@ class ClusterTrainer(Trainer):
         """Train what is left of an epoch in rounds, between which the state is kept."""
         self.crew.gather(self.round - 1, (self.source, self.target), self.locks)
         run = ClusterEpoch(self, epoch, schedule, at)
-        while not run.over:
-            run.advance()
-            if keeper is not None and (held.signum is not None or keeper.due(at.tokens)):
-                run.flush()
-                self._check_finite(epoch + 1, schedule.rate(0))
-                keeper.keep(at) if held.signum is None else self._stop(at, keeper, held)
-        run.flush()
+        while True:
+            while not run.over:
+                run.advance()
+                if keeper is not None and (held.signum is not None or keeper.due(at.tokens)):
+                    run.flush()
+                    self._check_finite(epoch + 1, schedule.rate(0))
+                    keeper.keep(at) if held.signum is None else self._stop(at, keeper, held)
+            run.flush()
+            if run.over:  # else all workers were lost at the very end, and it went back to an earlier state
+                break
         at.end_epoch(epoch + 1, schedule.rate(1.0))
 
     def report(self, at: Position, schedule: Schedule) -> None:
