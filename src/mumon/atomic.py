@@ -126,6 +126,8 @@ def check_directory_target(path: str | os.PathLike[str]) -> Path:
 
 
 def _resolve(path: str | os.PathLike[str]) -> Path:
+    if "://" in os.fspath(path):
+        raise OptionError(f"{os.fspath(path)} is a URL, and results are written to this machine; choose a path")
     target = Path(path).resolve()
     if not target.parent.is_dir():
         raise OptionError(f"the directory {target.parent} does not exist; create it before writing {target.name}")
