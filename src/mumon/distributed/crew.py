@@ -100,27 +100,29 @@ class Crew:
         self._begun = tuple(self.ray.get(self.members[0].actor.state.options(num_returns=2).remote()))
         return self._begun  # type: ignore[return-value]
 
-    def recover(self, lost: list[Member], locks: Locks) -> int | None:
+    def recover(self, lost: list[Member], locks: Locks) -> tuple[int | None, list[Member]]:
         """After a failure: bring all who are left into step, and those whom Ray has started again in time.
 
-        Returns the round whose exchange all then agree on; None if nobody has it, because all were lost.
+        Returns the round whose exchange all then agree on (None if nobody has it, because all were lost), and those who
+        have lost what they had trained, whether they are back or not.
         """
-        self._begun = ()
+        self._begun, before = (), list(self.members)
         for _ in range(TRIES):
             try:
-                return self._recovered(lost, locks)
+                agreed, left = self._recovered(lost, locks)
+                return agreed, [member for member in before if member not in left]
             except self.ray.exceptions.RayError as error:  # another one: those who are in step already stay so
                 lost, problem = [], one_line(error)
         raise TrainingError(f"the workers could not be brought into step, {TRIES} times ({problem}); see Ray's logs")
 
-    def _recovered(self, lost: list[Member], locks: Locks) -> int | None:
+    def _recovered(self, lost: list[Member], locks: Locks) -> tuple[int | None, list[Member]]:
         left = [member for member in self.members if member not in lost]
         versions = self._versions(left)
         left = [member for member in left if member in versions]
         self.absent += [member for member in self.members if member not in left]
         self.members = left
         if not left:
-            return None
+            return None, []
         newest = max(versions.values())
         donor = next(member for member in left if versions[member] == newest)
         back = self._answering(self.absent, self.cluster.grace)
@@ -130,8 +132,8 @@ class Crew:
         self.ray.get([member.actor.rejoin.remote(newest, *state) for member in left])
         self.ray.get([member.actor.begin.remote(self._task, newest, *state, locks) for member in back])
         self.absent = [member for member in self.absent if member not in back]
-        self.members += back
-        return newest
+        self.members = [*left, *back]
+        return newest, left
 
     def dismiss(self) -> None:
         """Let all workers go."""
@@ -166,9 +168,11 @@ class Crew:
         versions = {}
         for member in members:
             try:
-                versions[member] = self.ray.get(member.actor.version.remote())
+                version = self.ray.get(member.actor.version.remote())
             except self.ray.exceptions.RayActorError:
                 continue
+            if version is not None:
+                versions[member] = version
         return versions
 
 

@@ -225,17 +225,16 @@ class ClusterEpoch:
             )
         self._forget(self._combined)
         self._combined = []
-        agreed = self._crew.recover(lost, trainer.locks)
+        agreed, gone = self._crew.recover(lost, trainer.locks)
         if agreed is None:
             self._begin_again()
             return
         self._now_safe(agreed)
-        gone = [*lost, *self._crew.absent]
         places = {place for member in gone for _, place in self._unsafe.pop(member, [])}
         again = sorted(places - set(self._queue))
         self._queue.extendleft(reversed(again))
         self._again.update(again)
-        names, tokens = ", ".join(member.name for member in lost), sum(trainer.plan[p].tokens for p in again)
+        names, tokens = ", ".join(member.name for member in gone), sum(trainer.plan[p].tokens for p in again)
         trainer.progress.note(
             f"{names or 'a message between workers'} was lost: {len(self._crew.members)} go on from round "
             f"{agreed + 1}, and {tokens:,} tokens are trained again"

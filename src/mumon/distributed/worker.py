@@ -143,9 +143,9 @@ class Worker:
         self._agreed, self._healthy = agreed, True
         return self._agreed
 
-    def version(self) -> int:
-        """The round whose exchange was the last to be taken in."""
-        return self._agreed
+    def version(self) -> int | None:
+        """The round whose exchange was the last to be taken in; None for a worker that was started again."""
+        return self._agreed if hasattr(self, "_replica") else None
 
     def _take_in(self, combined: list[Any], round_: int) -> None:
         import ray
