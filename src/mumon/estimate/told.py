@@ -81,7 +81,7 @@ def _memory_rows(found: Estimate) -> list[str]:
     if memory["reading"] > memory["training"]:
         tables = spoken_bytes(memory["reading"] - memory["Python"])
         return [python, _row("word tables", tables, "while the text is read")]
-    rows = "of the most frequent words; the system keeps more if it can" if on_disk else "two"
+    rows = "of frequent words; more if there is room" if on_disk else "two"
     return [
         python,
         _row("words", spoken_bytes(memory["words"]), "and what there is to know of each"),
