@@ -30,6 +30,8 @@ class Member:
     part: int = -1  # of the text, which it had last and has at hand
     tokens: int = 0
     seconds: float = 0.0
+    waited: float = 0.0  # of these, for what the others have changed
+    nbytes: int = 0  # sent
 
 
 class Crew:

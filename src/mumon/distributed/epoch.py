@@ -178,6 +178,8 @@ class ClusterEpoch:
                 raise TrainingError(divergence("loss", self._epoch + 1, round_.work.alpha))
             member.tokens += report.trained.tokens
             member.seconds += report.seconds
+            member.waited += report.waited
+            member.nbytes += report.nbytes
             if place not in self._counted:
                 self._failures = 0
                 self._counted.add(place)

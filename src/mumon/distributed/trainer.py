@@ -12,6 +12,7 @@ from mumon.distributed.epoch import ClusterEpoch
 from mumon.distributed.rounds import Tiers, plan_epoch, usual_period
 from mumon.errors import CorpusError
 from mumon.matrices import Matrix
+from mumon.memory import spoken_bytes
 from mumon.position import Position
 from mumon.progress import Progress
 from mumon.settings import Schedule, Settings
@@ -63,7 +64,13 @@ class ClusterTrainer(Trainer):
         self.locks = locks
 
     def close(self) -> None:
-        """Let the workers go."""
+        """Let the workers go, and tell what their company has cost."""
+        members = self.crew.members
+        seconds = sum(member.seconds for member in members)
+        if seconds:
+            waited = 100 * sum(member.waited for member in members) / seconds
+            sent = spoken_bytes(sum(member.nbytes for member in members) // len(members))
+            self.progress.note(f"each worker sent {sent} to the others, and waited for them {waited:.0f} % of the time")
         self.crew.dismiss()
 
     def _announce(self) -> None:
