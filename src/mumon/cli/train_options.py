@@ -48,12 +48,13 @@ Corpus = Annotated[
     list[str] | None,
     typer.Argument(
         help="Files, folders, quoted globs or - for standard input: text with one sentence per line (also .gz .bz2 "
-        ".xz .zst), JSON lines (.jsonl) or Parquet; with --ray also URLs.",
+        ".xz .zst), JSON lines (.jsonl) or Parquet; or URLs of these.",
         show_default=False,
     ),
 ]
 Output = Annotated[
-    str | None, option("-o --output", "The model folder to write, or vectors only: .bin .txt .glove  [required]")
+    str | None,
+    option("-o --output", "The model folder to write, or vectors only: .bin .txt .glove (an estimate needs none)."),
 ]
 ObjectiveOption = Annotated[Objective | None, option("--objective", "CBOW or skip-gram (default: cbow).")]
 UpdateOption = Annotated[
