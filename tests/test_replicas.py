@@ -56,7 +56,7 @@ def test_ties_go_to_the_even_number():
     assert widened(narrowed([1 + 2**-8, 1 + 3 * 2**-8])).tolist() == [1.0, 1 + 2**-6]
 
 
-def made_replicas(count=3, words=40, columns=10, seed=0, **options):
+def made_replicas(count=3, words=300, columns=10, seed=0, **options):
     """Replicas that have begun alike and then trained by accident, each differently."""
     random = np.random.default_rng(seed)
     counts = np.sort(random.integers(1, 1000, words))[::-1].copy()
@@ -139,23 +139,23 @@ def test_only_changed_rows_travel_and_only_those_asked_for():
 
 def test_what_was_sent_in_vain_is_sent_again():
     one, other = made_replicas(1)[0], made_replicas(1)[0]
-    one.take(40, 2, 0.1)
+    one.take(300, 2, 0.1)
     one.withdraw()
-    for again, first in zip(one.take(40, 1, 0.1)[0], other.take(40, 1, 0.1)[0], strict=True):
+    for again, first in zip(one.take(300, 1, 0.1)[0], other.take(300, 1, 0.1)[0], strict=True):
         assert (again.rows == first.rows).all() and (again.updates == first.updates).all()
         assert (again.values == first.values).all()
 
 
 def test_who_missed_an_exchange_ends_where_the_others_are():
     replicas = made_replicas(2)
-    sent = [replica.take(40, 1, 0.2)[0] for replica in replicas]
-    combined = [combine(sent, 0, 1, 40, paces(replicas[0].engine, 0.2))]
+    sent = [replica.take(300, 1, 0.2)[0] for replica in replicas]
+    combined = [combine(sent, 0, 1, 300, paces(replicas[0].engine, 0.2))]
     late = replicas[1]
     late.current[0][3, :10] += 1  # trained since it sent
     replicas[0].apply(combined)
     late.adopt(tuple(matrix[:, :10] for matrix in replicas[0].agreed))
     twin = made_replicas(2)[1]
-    twin.take(40, 1, 0.2)
+    twin.take(300, 1, 0.2)
     twin.current[0][3, :10] += 1
     twin.apply(combined)
     for which in range(2):
@@ -265,9 +265,9 @@ def test_an_empty_exchange_changes_nothing(seed, shares):
     [replica] = made_replicas(1, seed=seed)
     for current, agreed in zip(replica.current, replica.agreed, strict=True):
         current[:] = agreed
-    parts_ = replica.take(40, shares, 0.1)
+    parts_ = replica.take(300, shares, 0.1)
     assert all(isinstance(c, Changes) and not len(c.rows) for both in parts_ for c in both)
-    combined = [combine([p], s, shares, 40, paces(replica.engine, 0.1)) for s, p in enumerate(parts_)]
+    combined = [combine([p], s, shares, 300, paces(replica.engine, 0.1)) for s, p in enumerate(parts_)]
     before = [matrix.copy() for matrix in replica.current]
     replica.apply(combined)
     assert all((a == b).all() for a, b in zip(before, replica.current, strict=True))

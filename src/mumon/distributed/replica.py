@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -59,7 +59,7 @@ class Replica:
         return self.engine.trainer(corpus, lookup, bounds, first_block, seen)
 
     def take(self, rows: int, shares: int, alpha: float) -> list[Both]:
-        """What has changed in the first `rows` rows, one part for each of those who add it up: row r is for r % shares.
+        """What has changed in the first `rows` rows, one part for each of those who add it up.
 
         Until `apply` it counts as sent.
         """
@@ -75,22 +75,19 @@ class Replica:
 
     def agree(self, combined: list[Both]) -> None:
         """The first half of `apply`: what all agree on, which replicas in one process may share."""
-        from mumon.kernels.exchange import apply_changes
+        from mumon.kernels.exchange import add_rows
 
         for both in combined:
             for agreed, changes in zip(self.agreed, both, strict=True):
-                apply_changes(agreed, changes.rows, changes.values)
+                add_rows(agreed, changes.rows, changes.values)
 
     def take_in(self, combined: list[Both]) -> None:
         """The second half: what this worker goes on training from."""
-        from mumon.kernels.exchange import apply_changes, take_back
+        from mumon.kernels.exchange import take_in_rows
 
-        for both in combined:
-            for current, changes in zip(self.current, both, strict=True):
-                apply_changes(current, changes.rows, changes.values)
-        for both in self._sent:
-            for current, pace, changes in zip(self.current, self._paces, both, strict=True):
-                take_back(current, changes.rows, changes.values, changes.updates, pace)
+        for both, sent in zip(combined, self._sent, strict=True):
+            for current, pace, changes, own in zip(self.current, self._paces, both, sent, strict=True):
+                take_in_rows(current, changes.rows, changes.values, own.rows, own.values, own.updates, pace)
         self._sent = []
 
     def adopt(self, agreed: tuple[Matrix, Matrix]) -> None:
@@ -98,7 +95,8 @@ class Replica:
         for current, mine, theirs in zip(self.current, self.agreed, agreed, strict=True):
             current[:, : self.columns] += theirs - mine[:, : self.columns]
             mine[:, : self.columns] = theirs
-        self.take_in([])
+        nothing = [tuple(replace(own, values=np.zeros_like(own.values)) for own in both) for both in self._sent]
+        self.take_in(nothing)  # type: ignore[arg-type]
 
     def withdraw(self) -> None:
         """What was sent has not arrived: it counts as not sent."""
@@ -129,13 +127,13 @@ def _changes(
     share: int,
     shares: int,
 ) -> Changes:
-    from mumon.kernels.exchange import changed_rows, take_changes
+    from mumon.kernels.exchange import take_changes
 
-    found = np.empty(-(-rows // shares), np.int32)
-    found = found[: changed_rows(current, agreed, share, shares, rows, found)].copy()
-    values, counts = np.empty((len(found), columns), np.uint16), np.empty(len(found), np.float32)
-    take_changes(current, agreed, found, updates, pace, values, counts)
-    return Changes(found, values, counts)
+    most = _room(rows, shares)
+    found, counts = np.empty(most, np.int32), np.empty(most, np.float32)
+    values = np.empty((most, columns), np.uint16)
+    n = take_changes(current, agreed, share, shares, rows, updates, pace, found, values, counts)
+    return Changes(found[:n], values[:n], counts[:n])
 
 
 def paces(engine: Engine, alpha: float) -> tuple[Paces, Paces]:
@@ -152,22 +150,29 @@ def paces(engine: Engine, alpha: float) -> tuple[Paces, Paces]:
 
 
 def combine(parts: list[Both], share: int, shares: int, rows: int, pace: tuple[Paces, Paces]) -> Both:
-    """Add up the changes of all workers to the rows r < rows with r % shares = share."""
+    """Add up the changes of all workers to those of the first `rows` rows that belong to a share."""
     return tuple(
         _combined(list(one), share, shares, rows, p) for one, p in zip(zip(*parts, strict=True), pace, strict=True)
     )  # type: ignore[return-value]
 
 
 def _combined(parts: list[Changes], share: int, shares: int, rows: int, pace: Paces) -> Changes:
-    from mumon.kernels.exchange import add_changes, damp_sums
+    from mumon.kernels.exchange import CHUNK, add_changes, damp_sums
 
-    places = len(range(share, rows, shares))
-    sums, totals = np.zeros((places, parts[0].values.shape[1]), np.float32), np.zeros(places, np.float32)
-    changed = np.zeros(places, bool)
+    room = _room(rows, shares)
+    sums, totals = np.zeros((room, parts[0].values.shape[1]), np.float32), np.zeros(room, np.float32)
+    changed = np.zeros(room, bool)
     for part in parts:
-        add_changes(part.rows, part.values, part.updates, share, shares, sums, totals)
-        changed[(part.rows - share) // shares] = True
-    found = (np.flatnonzero(changed) * shares + share).astype(np.int32)
+        add_changes(part.rows, part.values, part.updates, shares, sums, totals, changed)
+    places = np.flatnonzero(changed)
+    found = (places // CHUNK * CHUNK * shares + share * CHUNK + places % CHUNK).astype(np.int32)
     values = np.empty((len(found), sums.shape[1]), np.uint16)
-    damp_sums(found, share, shares, sums, totals, pace, values)
+    damp_sums(found, shares, sums, totals, pace, values)
     return Changes(found, values, np.empty(0, np.float32))
+
+
+def _room(rows: int, shares: int) -> int:
+    """How many of the first rows a share may have."""
+    from mumon.kernels.exchange import CHUNK
+
+    return -(-rows // (CHUNK * shares)) * CHUNK

@@ -18,6 +18,7 @@ import numpy as np
 from mumon.kernels.jit import inlined, kernel
 
 S16, HALF, ONE = np.uint32(16), np.uint32(0x7FFF), np.uint32(1)
+CHUNK = 64  # rows; chunks go round among those who add up, so that all have frequent and rare words
 SMALL = 1e-4  # below, the quotient would lose its digits
 
 
@@ -54,39 +55,51 @@ def count_rows(ids: Any, updates: Any) -> None:
 
 
 @kernel
-def changed_rows(current: Any, agreed: Any, first: Any, step: Any, last: Any, rows: Any) -> Any:
-    """Those of the rows first, first + step, … below `last` that are not as agreed; returns how many."""
-    n = 0
-    for row in range(first, last, step):
-        differs = False
-        for i in range(current.shape[1]):
-            differs |= current[row, i] != agreed[row, i]
-        if differs:
-            rows[n] = row
-            n += 1
+def take_changes(
+    current: Any,
+    agreed: Any,
+    share: Any,
+    shares: Any,
+    last: Any,
+    updates: Any,
+    pace: Any,
+    rows: Any,
+    values: Any,
+    counts: Any,
+) -> Any:
+    """The changes, undamped, of those of the rows of a share below `last` that are not as agreed.
+
+    Returns how many they are. Of each, the updates that made them are taken along, and begin anew.
+    """
+    change, n = np.empty(values.shape[1], np.float32), 0
+    for chunk in range(share * CHUNK, last, shares * CHUNK):
+        for row in range(chunk, min(chunk + CHUNK, last)):
+            undamped = np.float32(1.0) / damping(pace[row] * updates[row])
+            differs = False
+            for i in range(change.shape[0]):
+                change[i] = (current[row, i] - agreed[row, i]) * undamped
+                differs |= change[i] != 0
+            if differs:
+                narrow(change, values[n])
+                rows[n], counts[n] = row, updates[row]
+                updates[row] = np.float32(0.0)
+                n += 1
     return n
 
 
-@kernel
-def take_changes(current: Any, agreed: Any, rows: Any, updates: Any, pace: Any, values: Any, counts: Any) -> None:
-    """The changes of rows, undamped, and the updates that made them, which begin anew."""
-    change = np.empty(values.shape[1], np.float32)
-    for n in range(rows.shape[0]):
-        row = rows[n]
-        counts[n] = updates[row]
-        undamped = np.float32(1.0) / damping(pace[row] * updates[row])
-        updates[row] = np.float32(0.0)
-        for i in range(change.shape[0]):
-            change[i] = (current[row, i] - agreed[row, i]) * undamped
-        narrow(change, values[n])
+@inlined
+def place_of(row: Any, shares: Any) -> Any:
+    """The place of a row among those of its share."""
+    return row // (CHUNK * shares) * CHUNK + row % CHUNK
 
 
 @kernel
-def add_changes(rows: Any, values: Any, counts: Any, first: Any, step: Any, sums: Any, totals: Any) -> None:
-    """Add one replica's changes to those of the others; row r has its sum at (r - first) / step."""
+def add_changes(rows: Any, values: Any, counts: Any, shares: Any, sums: Any, totals: Any, changed: Any) -> None:
+    """Add one replica's changes to those of the others, at the places of their rows."""
     change = np.empty(values.shape[1], np.float32)
     for n in range(rows.shape[0]):
-        place = (rows[n] - first) // step
+        place = place_of(rows[n], shares)
+        changed[place] = True
         totals[place] += counts[n]
         widen(values[n], change)
         for i in range(change.shape[0]):
@@ -94,10 +107,10 @@ def add_changes(rows: Any, values: Any, counts: Any, first: Any, step: Any, sums
 
 
 @kernel
-def damp_sums(rows: Any, first: Any, step: Any, sums: Any, totals: Any, pace: Any, values: Any) -> None:
+def damp_sums(rows: Any, shares: Any, sums: Any, totals: Any, pace: Any, values: Any) -> None:
     """What all replicas together have changed: the sum, damped as if one had made all updates."""
     for n in range(rows.shape[0]):
-        place = (rows[n] - first) // step
+        place = place_of(rows[n], shares)
         damped = damping(pace[rows[n]] * totals[place])
         for i in range(sums.shape[1]):
             sums[place, i] *= damped
@@ -105,7 +118,7 @@ def damp_sums(rows: Any, first: Any, step: Any, sums: Any, totals: Any, pace: An
 
 
 @kernel
-def apply_changes(matrix: Any, rows: Any, values: Any) -> None:
+def add_rows(matrix: Any, rows: Any, values: Any) -> None:
     """Add changes to the rows they are of."""
     change = np.empty(values.shape[1], np.float32)
     for n in range(rows.shape[0]):
@@ -115,11 +128,23 @@ def apply_changes(matrix: Any, rows: Any, values: Any) -> None:
 
 
 @kernel
-def take_back(matrix: Any, rows: Any, values: Any, counts: Any, pace: Any) -> None:
-    """Take from rows what was sent of them, damped again: what rounding left out stays, and is sent next time."""
-    change = np.empty(values.shape[1], np.float32)
+def take_in_rows(
+    current: Any, rows: Any, values: Any, sent_rows: Any, sent_values: Any, sent_counts: Any, pace: Any
+) -> None:
+    """Add what all have changed, less what this replica had sent of it, damped again; both are in the order of rows.
+
+    What rounding had left out of what was sent stays, and is sent the next time.
+    """
+    change, own = np.empty(current.shape[1], np.float32), np.empty(current.shape[1], np.float32)
+    columns, m = values.shape[1], 0
     for n in range(rows.shape[0]):
-        damped = damping(pace[rows[n]] * counts[n])
-        widen(values[n], change)
-        for i in range(change.shape[0]):
-            matrix[rows[n], i] -= change[i] * damped
+        row = rows[n]
+        widen(values[n], change[:columns])
+        if m < sent_rows.shape[0] and sent_rows[m] == row:
+            damped = damping(pace[row] * sent_counts[m])
+            widen(sent_values[m], own[:columns])
+            for i in range(columns):
+                change[i] -= own[i] * damped
+            m += 1
+        for i in range(columns):
+            current[row, i] += change[i]
