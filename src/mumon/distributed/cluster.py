@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -91,7 +92,8 @@ class Cluster:
                 "--ray local (address='local')"
             ) from None
         try:
-            yield ray
+            with _quiet():
+                yield ray
         finally:
             ray.shutdown()
 
@@ -131,6 +133,24 @@ class Cluster:
         from mumon.distributed.corpus import hand_out
 
         return hand_out(corpus)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Ray from telling users, on standard output and at length, of losses that are mended."""
+    private: Any = sys.modules.get("ray._private.worker")
+    name, ignored = "print_to_stdstream", "RAY_IGNORE_UNHANDLED_ERRORS"
+    printing, before = getattr(private, name, None), os.environ.get(ignored)
+    if printing is not None:  # there is no switch for it
+        setattr(private, name, lambda *_, **__: None)
+    os.environ.setdefault(ignored, "1")
+    try:
+        yield
+    finally:
+        if printing is not None:
+            setattr(private, name, printing)
+        if before is None:
+            os.environ.pop(ignored, None)
 
 
 def import_ray() -> Any:

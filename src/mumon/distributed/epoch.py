@@ -160,6 +160,8 @@ class ClusterEpoch:
                 reports[member] = self._ray.get(reference)
             except (self._ray.exceptions.RayActorError, self._ray.exceptions.ObjectLostError):
                 reports[member] = None
+            except self._ray.exceptions.RayTaskError as error:
+                reports[member] = Report(None, -1, problem=one_line(error.cause))
         return reports
 
     def _count(self, round_: Round, reports: dict[Member, Report | None]) -> None:

@@ -109,10 +109,10 @@ class Worker:
             fetched = time.perf_counter()
             self._take_in(combined, work.round - 1)
             waited = time.perf_counter() - fetched
+            parts = self._replica.take(work.rows, work.shares, work.alpha)
         except Exception as error:  # the driver decides: most likely another worker has died
             self._healthy = False
             return (Report(trained, self._agreed, problem=f"{type(error).__name__}: {error}"), *nothing)
-        parts = self._replica.take(work.rows, work.shares, work.alpha)
         nbytes = sum(changes.nbytes for both in parts for changes in both)
         return (Report(trained, self._agreed, time.perf_counter() - started, waited, nbytes), *parts)
 
