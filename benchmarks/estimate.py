@@ -47,7 +47,7 @@ def main() -> None:
             sentences, arguments = RUNS[name]
             text = sentences_of(sentences, Path(folder))
             rounds = [_round(text, arguments, Path(folder)) for _ in range(options.rounds)]
-            ratios = {what: round(median(r["ratio"][what] for r in rounds), 3) for what in WHAT}
+            ratios = {what: round(median(r["ratio"][what] for r in rounds), 3) for what in (*WHAT, "busy seconds")}
             record["runs"][name] = {"estimated_over_measured": ratios, "options": arguments, "rounds": rounds}
             print(name, ratios, flush=True)
             record["about"] = about()
@@ -70,6 +70,8 @@ def _round(text: Path, arguments: list[str], folder: Path) -> dict[str, Any]:
     cores = os.cpu_count() or 1
     measured = {"seconds": report["seconds"], "memory": report["peak_bytes"], "disk": disk}
     estimated = {what: mean((before[what], after[what])) for what in WHAT}
+    # Of a machine that others use: what the seconds would be without them, as far as processors are shared fairly.
+    busy = mean(each["seconds"] * each["cpu_share"] for each in (before, after)) * cores / report["cpu_seconds"]
     found = {
         "estimated": {what: round(value, 1) for what, value in estimated.items()},
         "estimates_of_seconds": [round(each["seconds"], 1) for each in (before, after)],
@@ -78,11 +80,7 @@ def _round(text: Path, arguments: list[str], folder: Path) -> dict[str, Any]:
             "estimates": [round(each["cpu_share"], 2) for each in (before, after)],
             "run": round(report["cpu_seconds"] / report["seconds"] / cores, 2),
         },
-        # Of a machine that others use: what the seconds would be without them, as far as processors are shared fairly.
-        "ratio_of_busy_seconds": round(
-            mean(each["seconds"] * each["cpu_share"] for each in (before, after)) * cores / report["cpu_seconds"], 3
-        ),
-        "ratio": {what: round(estimated[what] / measured[what], 3) for what in WHAT},
+        "ratio": {what: round(estimated[what] / measured[what], 3) for what in WHAT} | {"busy seconds": round(busy, 3)},
     }
     print(json.dumps(found), flush=True)
     return found
