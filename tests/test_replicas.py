@@ -203,9 +203,11 @@ def test_every_row_is_exchanged_and_frequent_ones_more_often(counts, period):
 
 
 def test_more_workers_exchange_sooner_and_large_vocabularies_later():
-    few, many = (usual_period(80_000, 10**7, workers) for workers in (2, 64))
+    few, many = (usual_period(80_000, 10**7, workers, threads=4) for workers in (2, 64))
     assert few > many
-    assert usual_period(5_000_000, 10**11, 8) > usual_period(80_000, 10**11, 8)
+    assert (
+        usual_period(5_000_000, 10**11, 8, 4) > usual_period(80_000, 10**11, 8, 4) > usual_period(80_000, 10**11, 8, 1)
+    )
 
 
 def simulated(sentences, replicas, period=600, **options):

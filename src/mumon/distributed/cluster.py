@@ -78,14 +78,14 @@ class Cluster:
         address = None if self.address == "local" else self.address
         options: dict[str, Any] = {"num_cpus": self._local_cpus()} if address is None else {}
         try:
-            ray.init(
-                address=address or "local",
-                log_to_driver=False,
-                logging_level=logging.ERROR,
-                configure_logging=False,
-                include_dashboard=False if address is None else None,
-                **options,
-            )
+            with _quiet():
+                ray.init(
+                    address=address or "local",
+                    log_to_driver=False,
+                    logging_level=logging.ERROR,
+                    include_dashboard=False if address is None else None,
+                    **options,
+                )
         except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
             raise OptionError(
                 f"no Ray cluster answers at {self.address!r} ({one_line(error, 80)}); start one with ray start, or use "
@@ -141,12 +141,16 @@ def _quiet() -> Iterator[None]:
     private: Any = sys.modules.get("ray._private.worker")
     name, ignored = "print_to_stdstream", "RAY_IGNORE_UNHANDLED_ERRORS"
     printing, before = getattr(private, name, None), os.environ.get(ignored)
+    log = logging.getLogger("ray")
+    level = log.level
+    log.setLevel(logging.ERROR)
     if printing is not None:  # there is no switch for it
         setattr(private, name, lambda *_, **__: None)
     os.environ.setdefault(ignored, "1")
     try:
         yield
     finally:
+        log.setLevel(level)
         if printing is not None:
             setattr(private, name, printing)
         if before is None:

@@ -82,7 +82,8 @@ class Crew:
         if first:
             self._told = True
             missing = f"; {len(self.absent)} more found no room" if self.absent else ""
-            self.progress.note(f"training on {_counted(len(self.members))} of {self.threads} threads each{missing}")
+            threads = f"{self.threads} thread{'s' * (self.threads > 1)} each"
+            self.progress.note(f"training on {_counted(len(self.members))} with {threads}{missing}")
         elif joined:
             self.progress.note(f"{_counted(len(joined))} joined: now {before + len(joined)}")
         rows = tuple(matrix[:, : self._columns] for matrix in state)

@@ -14,21 +14,22 @@ from mumon.sampling import CERTAIN, keep_chances
 # Rounds between two exchanges of a row: each, if its word is frequent; every fourth, if it is less so; else every 16th.
 EVERY = (1, 4, 16)
 ENOUGH = 0.25  # updates of a row in a worker, as far as its frequency tells, are worth an exchange
-# Tokens of a worker between two exchanges, for each word of the vocabulary. What an exchange of all rows costs grows
-# with the number of words; so does, for the same quality, the number of tokens that it may wait.
-TOKENS_PER_WORD = 1.25
-FEWEST_ROUNDS = 8  # of an epoch
-LEAST_TOKENS = 16_384
+# Tokens of a worker between two exchanges: as many for each of its threads, which takes it a tenth of a second and is
+# long beside what a round costs in Ray; but so many for each word of the vocabulary, for an exchange of all rows costs
+# as much as there are words; and no more than leave an epoch this many rounds, for quality falls with fewer.
+TOKENS_PER_THREAD, TOKENS_PER_WORD, ROUNDS, LEAST_TOKENS = 100_000, 1.25, 64, 16_384
 
 
-def usual_period(words: int, tokens: int, workers: int) -> int:
+def usual_period(words: int, tokens: int, workers: int, threads: int) -> int:
     """Tokens that a worker trains between two exchanges, if nobody says how many.
 
-    >>> usual_period(words=80_000, tokens=16_000_000, workers=4)
+    >>> usual_period(words=80_000, tokens=64_000_000, workers=4, threads=1)
     100000
+    >>> usual_period(words=80_000, tokens=16_000_000, workers=8, threads=16)
+    31250
     """
-    most = tokens / (workers * FEWEST_ROUNDS)
-    return int(max(min(TOKENS_PER_WORD * words, most), LEAST_TOKENS))
+    wanted = max(TOKENS_PER_THREAD * threads, TOKENS_PER_WORD * words)
+    return int(max(min(wanted, tokens / (workers * ROUNDS)), LEAST_TOKENS))
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from mumon.distributed.corpus import DistributedCorpus
 from mumon.distributed.crew import Crew
 from mumon.distributed.epoch import ClusterEpoch
 from mumon.distributed.rounds import Tiers, plan_epoch, usual_period
+from mumon.engine import training_kernel
 from mumon.errors import CorpusError
 from mumon.matrices import Matrix
 from mumon.memory import spoken_bytes
@@ -46,7 +47,7 @@ class ClusterTrainer(Trainer):
         self.source, self.target, self.columns, self.locks = source, target, columns, locks
         self.crew = Crew(cluster, settings, vocabulary, columns, progress)
         lanes = self.crew.wanted
-        period = cluster.sync_every or usual_period(len(vocabulary), corpus.tokens, lanes)
+        period = cluster.sync_every or usual_period(len(vocabulary), corpus.tokens, lanes, self.crew.threads)
         self.shape = shape or {"lanes": lanes, "sync_every": period}
         self.tiers = Tiers.of(vocabulary.counts, settings.sample, self.shape["sync_every"])
         blocks = [part.about.blocks for part in corpus.parts]
@@ -74,7 +75,10 @@ class ClusterTrainer(Trainer):
         self.crew.dismiss()
 
     def _announce(self) -> None:
-        """Workers compile for themselves."""
+        from mumon.kernels.jit import is_compiled
+
+        if not is_compiled(training_kernel(self.settings)[0]):  # here; who knows about other machines
+            self.progress.note("workers compile the training kernel, once for each machine …")
 
     def _explain_nothing(self) -> None:
         raise CorpusError(
