@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from mumon.errors import OptionError, TrainingError, one_line
 from mumon.matrices import Matrix
 from mumon.progress import Progress
 from mumon.settings import Settings
+from mumon.training import POLL_SECONDS
 from mumon.vocab import Vocabulary
 
 Locks = npt.NDArray[np.float32] | None
@@ -154,11 +156,17 @@ class Crew:
 
     def _answering(self, members: list[Member], seconds: float) -> list[Member]:
         """Those who are up, or come up in time."""
-        if not members:
-            return []
-        asked = {member.actor.where.remote(): member for member in members}
-        ready, _ = self.ray.wait(list(asked), num_returns=len(asked), timeout=seconds)
-        return [asked[reference] for reference in ready if self._is_fine(reference)]
+        until, here, waiting = time.monotonic() + seconds, list[Member](), list(members)
+        while waiting:
+            asked = {member.actor.where.remote(): member for member in waiting}
+            left = max(until - time.monotonic(), 0)
+            ready, _ = self.ray.wait(list(asked), num_returns=len(asked), timeout=left)
+            here += [asked[reference] for reference in ready if self._is_fine(reference)]
+            waiting = [member for member in waiting if member not in here]
+            if time.monotonic() >= until:
+                break
+            time.sleep(POLL_SECONDS)  # Ray refuses at once what is asked of a worker that it is just starting
+        return here
 
     def _is_fine(self, reference: Any) -> bool:
         try:
