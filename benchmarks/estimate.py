@@ -4,8 +4,8 @@
 
 Every round estimates a training in a process of its own, trains it in the next, and estimates it again: on a machine
 that others use, seconds can only be compared with those just before and after. Wall time and peak memory are those of
-the process, as the system tells them; disk is the encoded text and the model. Results go to
-benchmarks/results/estimate.json.
+the process, as the system tells them; disk is the encoded text and the model. Rounds are
+added to those in benchmarks/results/estimate.json.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ def main() -> None:
         for name in options.only:
             sentences, arguments = RUNS[name]
             text = sentences_of(sentences, Path(folder))
-            rounds = [_round(text, arguments, Path(folder)) for _ in range(options.rounds)]
+            rounds = record["runs"].get(name, {}).get("rounds", [])  # those of earlier calls count: none is left out
+            rounds = rounds + [_round(text, arguments, Path(folder)) for _ in range(options.rounds)]
             ratios = {what: round(median(r["ratio"][what] for r in rounds), 3) for what in (*WHAT, "busy seconds")}
             record["runs"][name] = {"estimated_over_measured": ratios, "options": arguments, "rounds": rounds}
             print(name, ratios, flush=True)
