@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import socket
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -76,6 +77,7 @@ class Cluster:
             yield ray
             return
         address = None if self.address == "local" else self.address
+        self._check_address()
         options: dict[str, Any] = {"num_cpus": self._local_cpus()} if address is None else {}
         try:
             with _quiet():
@@ -87,15 +89,27 @@ class Cluster:
                     **options,
                 )
         except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
-            raise OptionError(
-                f"no Ray cluster answers at {self.address!r} ({one_line(error, 80)}); start one with ray start, or use "
-                "--ray local (address='local')"
-            ) from None
+            raise self._nobody(error) from None
         try:
             with _quiet():
                 yield ray
         finally:
             ray.shutdown()
+
+    def _check_address(self) -> None:
+        """Ask whether anybody is there at all: Ray itself would wait for minutes, and complain meanwhile."""
+        host, _, port = self.address.removeprefix("ray://").rpartition(":")
+        if host and port.isdecimal():
+            try:
+                socket.create_connection((host, int(port)), timeout=5).close()
+            except (OSError, OverflowError) as error:
+                raise self._nobody(error) from None
+
+    def _nobody(self, error: Exception) -> OptionError:
+        return OptionError(
+            f"no Ray cluster answers at {self.address!r} ({one_line(error, 80)}); start one with ray start, or use "
+            "--ray local (address='local')"
+        )
 
     def _local_cpus(self) -> int:
         from mumon.threads import available_cores

@@ -120,7 +120,8 @@ def _encoded(shards: list[Any], options: TextOptions, progress: Progress) -> Ite
     for number in range(len(shards)):
         results = running[number]
         while (words := next(results, None)) is not None:
-            data, told = next(results), next(results)
+            data = next(results, words)  # a task that failed gives its error, and nothing after it
+            told = next(results, data)
             part = Part(data, words, _fetched(ray, told))
             tokens += part.about.tokens
             progress.update(number, tokens=tokens)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mumon.distributed.cluster import RESERVE, Cluster, import_ray
+from mumon.distributed.cluster import GRACE, RESERVE, Cluster, import_ray
 from mumon.distributed.worker import Task, Worker
 from mumon.errors import OptionError, TrainingError, one_line
 from mumon.matrices import Matrix
@@ -71,7 +71,7 @@ class Crew:
 
     def _gathered(self, agreed: int, state: tuple[Matrix, Matrix], locks: Locks) -> bool:
         new = [self._hire() for _ in range(self.wanted - len(self.members) - len(self.absent))]
-        patience = self.cluster.grace if new or not self.members else SOON
+        patience = max(self.cluster.grace, GRACE) if new or not self.members else SOON
         joined = self._answering([*new, *self.absent], patience)
         self.absent = [member for member in (*new, *self.absent) if member not in joined]
         first, before = not self._told, len(self.members)
@@ -79,7 +79,7 @@ class Crew:
         if not self.members:
             raise OptionError(
                 f"none of {len(self.absent)} workers with {self.threads} CPUs each found room on the cluster within "
-                f"{self.cluster.grace:.0f} s; ask for fewer threads, or add nodes"
+                f"{patience:.0f} s; ask for fewer threads, or add nodes"
             )
         if first:
             self._told = True
