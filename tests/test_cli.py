@@ -196,7 +196,7 @@ def test_log_json_has_null_where_nothing_was_trained(run, tmp_path):
 def test_earlier_results_may_be_replaced(run, corpus):
     for _ in range(2):
         assert run("train", corpus, "-o", "v.txt", "--save-vocab", "words.txt", *TRAIN, "--epochs", 1, "-q")[0] == 0
-        assert run("train", corpus, "-o", "m", "--vector-size", 8, "--alpha", 0.05, "--workers", 1, "-q")[0] == 0
+        assert run("train", corpus, "-o", "m", "--vector-size", 8, "--alpha", 0.05, "--threads", 1, "-q")[0] == 0
         assert run("vocab", corpus, "-o", "words.txt", "-q")[0] == 0
         assert run("train", corpus, "-o", "m", "--save-vocab", "words.txt", *TRAIN, "--epochs", 1, "-q")[0] == 0
         assert run("convert", "m", "v.txt")[0] == 0

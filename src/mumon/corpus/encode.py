@@ -140,7 +140,7 @@ def encode_files(
     writer = CorpusWriter(folder)
     try:
         with ThreadPoolExecutor(encoders, "mumon-encode") as pool:
-            for index, ids, ends, bad in _in_order(pool, encode, pieces(), 2 * encoders):
+            for index, ids, ends, bad in in_order(pool, encode, pieces(), 2 * encoders):
                 writer.append(index, ids, ends)
                 replaced += bad
                 progress.update(done, tokens=writer.tokens)
@@ -151,7 +151,7 @@ def encode_files(
     return writer, replaced
 
 
-def _in_order(pool: ThreadPoolExecutor, function: Any, items: Iterable[Any], ahead: int) -> Iterator[Any]:
+def in_order(pool: ThreadPoolExecutor, function: Any, items: Iterable[Any], ahead: int) -> Iterator[Any]:
     """`map` over a pool that keeps only `ahead` results in memory."""
     waiting: deque[Future[Any]] = deque()
     try:

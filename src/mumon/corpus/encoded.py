@@ -124,7 +124,7 @@ def corpus_from_files(
     about = ", ".join(map(spoken_name, names[:3])) + (" …" if len(names) > 3 else "")
     stamps = stamps_of(names) if reuse else None
     if stamps is None:
-        return _temporary(encode, about, *([NAMELESS] if reuse and any(map(is_url, names)) else []))
+        return encoded_for_now(encode, about, *([NAMELESS] if reuse and any(map(is_url, names)) else []))
     records = [is_json_lines(name, options) for name in names]  # a link may have another suffix than its file
     key = json.dumps([ENCODING, stamps, records, asdict(options)])
     fingerprint = hashlib.sha256(key.encode()).hexdigest()[:24]
@@ -151,10 +151,11 @@ def corpus_from_sentences(sentences: Iterable[Iterable[Any]], *, progress: Progr
     >>> corpus_from_sentences([["a", "b"], ["b"]])
     <EncodedCorpus: 3 tokens, 2 sentences, 2 words>
     """
-    return _temporary(lambda folder: encode_sequences(sentences, folder, progress or Progress()), "the iterable")
+    return encoded_for_now(lambda folder: encode_sequences(sentences, folder, progress or Progress()), "the iterable")
 
 
-def _temporary(encode: Callable[[Path], tuple[CorpusWriter, int]], about: str, *remarks: str) -> EncodedCorpus:
+def encoded_for_now(encode: Callable[[Path], tuple[CorpusWriter, int]], about: str, *remarks: str) -> EncodedCorpus:
+    """What `encode` writes into a folder, as a corpus that nobody else will find; `about` names the text in errors."""
     with folder_to_fill() as (folder, _):
         _write_info(folder, *encode(folder), about, [])
         return _opened_for_now(folder, *remarks)

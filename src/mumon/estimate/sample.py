@@ -12,8 +12,8 @@ from random import Random
 from typing import Any
 
 from mumon.corpus import EncodedCorpus, TextOptions, corpus_from_files
-from mumon.corpus.encode import MAX_ENCODERS, CorpusWriter, _in_order
-from mumon.corpus.encoded import _temporary
+from mumon.corpus.encode import MAX_ENCODERS, CorpusWriter, in_order
+from mumon.corpus.encoded import encoded_for_now
 from mumon.corpus.shards import Shard, find_shards, read_shard
 from mumon.corpus.sources import find_files, total_bytes
 from mumon.corpus.table import ByteTable
@@ -87,7 +87,7 @@ def _read(inputs: list[str], options: TextOptions, workers: int, progress: Progr
             progress.close()
         return writer, 0
 
-    corpus = _temporary(encode, ", ".join(inputs[:3]))
+    corpus = encoded_for_now(encode, ", ".join(inputs[:3]))
     return Sample(corpus, reading.share(total), times[0], times[1], packed)
 
 
@@ -108,7 +108,7 @@ def _encoded(
             free.put(index)
 
     with ThreadPoolExecutor(len(tables), "mumon-sample") as pool:
-        yield from _in_order(pool, encode, pieces, 2 * len(tables))
+        yield from in_order(pool, encode, pieces, 2 * len(tables))
 
 
 class _Reading:
