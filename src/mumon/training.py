@@ -243,7 +243,6 @@ class Trainer:
         shown = {name: value for name, value in fields.items() if not math.isnan(value)}
         self.progress.update(at.tokens, **shown)
 
-
     def _block_trainer(self) -> TrainBlock:
         return self.engine.trainer(self.corpus, self.lookup, self.bounds)
 
