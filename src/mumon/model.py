@@ -56,8 +56,8 @@ class Word2Vec(ModelDisk):
     sentences
         The path of a text file, or any iterable of token lists. It is read once, so a one-shot iterator will do.
     corpus_file
-        One or several files, folders, globs or URLs (s3://, gs://, hf:// …): plain, .gz, .bz2, .xz or .zst text with one
-        sentence per line, JSON lines or Parquet.
+        One or several files, folders, globs or URLs (s3://, gs://, hf:// …): plain, .gz, .bz2, .xz or .zst text with
+        one sentence per line, JSON lines or Parquet.
     vector_size, window, min_count, max_final_vocab, trim_rule, sample, negative, ns_exponent, epochs, sg,
     cbow_mean, shrink_windows, min_alpha, callbacks, comment
         As in gensim 4. Words are strings or, like item ids and the nodes of a graph, integers.
