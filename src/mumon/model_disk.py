@@ -73,6 +73,7 @@ class ModelDisk(ModelRuns):
             options["workers"] = min(saved["workers"], available_cores())
             options.update(sg=int(saved["objective"] == "sg"), matrices=matrices, progress=progress)
             model: Any = cls(vector_size=loaded.vectors.shape[1], **options)  # type: ignore[call-arg]
+            model._threads = None  # those of the machine that saved it say nothing of a cluster's
             model._schedule = Schedule(**saved["schedule"])
             model._tokens_before = whole_number("tokens_before", saved.get("tokens_before", 0), least=0)
             model.history = [Epoch.from_json(epoch) for epoch in loaded.history]

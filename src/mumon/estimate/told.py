@@ -150,7 +150,8 @@ def _fewer_words(found: Estimate, free: int) -> str:
     """How many words would fit, if any number does."""
     each = found.memory["matrices"] / found.text.words + WORD_BYTES
     most = (free - found.memory["Python"]) / each
-    return f"train fewer words (--max-vocab {float(f'{0.95 * most:.1g}'):.0f}) " if most > 1000 else ""
+    step = 10 ** (len(str(int(most))) - 2)
+    return f"train fewer words (--max-vocab {int(0.95 * most) // step * step}) " if most > 1000 else ""
 
 
 def _at(found: Estimate, place: Any) -> int:
