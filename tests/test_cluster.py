@@ -271,7 +271,7 @@ def test_workers_killed_between_epochs_are_waited_for(cluster, marked, hired):
 
 def test_a_node_that_is_killed_is_done_without(cluster, marked, fresh):
     seen = Calls(0.6 * fresh.corpus_total_words, cluster.kill)
-    backend = Cluster(sync_every=SYNC, grace=6)  # for nobody, in vain
+    backend = Cluster(sync_every=SYNC, grace=2)  # for nobody, in vain
     counts = marked(progress=seen, backend=backend)
     assert (counts >= 2).all() and counts.max() <= 3
     assert [note for note in seen.notes if "1 go on" in note]
