@@ -80,7 +80,7 @@ def phi(x):
 def naive(replicas, alpha):
     """What `combine` comes to, one row after the other, in float64."""
     totals = []
-    for which, pace in enumerate(paces(replicas[0].engine, alpha)):
+    for which, pace in enumerate(paces(replicas[0].engine, alpha, 1)):
         total = np.zeros((len(pace), replicas[0].columns))
         for row, c in enumerate(pace.astype(float)):
             n = [float(r.updates[which][row]) for r in replicas]
@@ -98,8 +98,8 @@ def test_changes_add_up_as_the_formula_says_whoever_adds_them(shares):
     expected = naive(replicas, alpha)
     before = [matrix.copy() for matrix in replicas[0].agreed]
     words = len(before[0])
-    sent = [replica.take(words, shares, alpha) for replica in replicas]
-    pace = paces(replicas[0].engine, alpha)
+    sent = [replica.take(words, shares, alpha, 1) for replica in replicas]
+    pace = paces(replicas[0].engine, alpha, 1)
     combined = [combine([s[share] for s in sent], share, shares, words, pace) for share in range(shares)]
     for replica in replicas:
         replica.apply(combined)
@@ -120,8 +120,8 @@ def test_what_rounding_leaves_out_is_sent_the_next_time():
     words, wanted = len(replica.agreed[0]), [matrix.copy() for matrix in replica.current]
     gaps = []
     for _ in range(3):
-        sent = replica.take(words, 1, 0.2)
-        replica.apply([combine(sent, 0, 1, words, paces(replica.engine, 0.2))])
+        sent = replica.take(words, 1, 0.2, 1)
+        replica.apply([combine(sent, 0, 1, words, paces(replica.engine, 0.2, 1))])
         gaps.append(max(float(np.abs(a - c).max()) for a, c in zip(replica.agreed, replica.current, strict=True)))
     assert gaps[0] > 1e-5 and gaps[2] < gaps[0] / 50
     for current, was in zip(replica.current, wanted, strict=True):  # alone, it is disturbed by rounding only
@@ -131,7 +131,7 @@ def test_what_rounding_leaves_out_is_sent_the_next_time():
 def test_only_changed_rows_travel_and_only_those_asked_for():
     [replica] = made_replicas(1)
     changed = [np.flatnonzero((c != a).any(1)) for c, a in zip(replica.current, replica.agreed, strict=True)]
-    [both] = replica.take(20, 1, 0.1)
+    [both] = replica.take(20, 1, 0.1, 1)
     for changes, rows in zip(both, changed, strict=True):
         assert changes.rows.tolist() == [row for row in rows if row < 20] and changes.values.dtype == np.uint16
         assert changes.nbytes == len(changes.rows) * (4 + 4 + 2 * 10)
@@ -139,23 +139,23 @@ def test_only_changed_rows_travel_and_only_those_asked_for():
 
 def test_what_was_sent_in_vain_is_sent_again():
     one, other = made_replicas(1)[0], made_replicas(1)[0]
-    one.take(300, 2, 0.1)
+    one.take(300, 2, 0.1, 1)
     one.withdraw()
-    for again, first in zip(one.take(300, 1, 0.1)[0], other.take(300, 1, 0.1)[0], strict=True):
+    for again, first in zip(one.take(300, 1, 0.1, 1)[0], other.take(300, 1, 0.1, 1)[0], strict=True):
         assert (again.rows == first.rows).all() and (again.updates == first.updates).all()
         assert (again.values == first.values).all()
 
 
 def test_who_missed_an_exchange_ends_where_the_others_are():
     replicas = made_replicas(2)
-    sent = [replica.take(300, 1, 0.2)[0] for replica in replicas]
-    combined = [combine(sent, 0, 1, 300, paces(replicas[0].engine, 0.2))]
+    sent = [replica.take(300, 1, 0.2, 1)[0] for replica in replicas]
+    combined = [combine(sent, 0, 1, 300, paces(replicas[0].engine, 0.2, 1))]
     late = replicas[1]
     late.current[0][3, :10] += 1  # trained since it sent
     replicas[0].apply(combined)
     late.adopt(tuple(matrix[:, :10] for matrix in replicas[0].agreed))
     twin = made_replicas(2)[1]
-    twin.take(300, 1, 0.2)
+    twin.take(300, 1, 0.2, 1)
     twin.current[0][3, :10] += 1
     twin.apply(combined)
     for which in range(2):
@@ -170,7 +170,7 @@ def test_updates_of_rows_are_counted_as_they_are_trained(planted):
     vocabulary = model.vocabulary
     replica = Replica(Engine(vocabulary.counts, model._source, model._target, model.settings), 16)
     replica.trainer(corpus, vocabulary.lookup(corpus), np.array([0, corpus.sentences]))(0, 0, 0.1)
-    [(source, target)] = replica.take(len(vocabulary), 1, 0.1)
+    [(source, target)] = replica.take(len(vocabulary), 1, 0.1, 1)
     assert dict(zip(source.rows.tolist(), source.updates.tolist(), strict=True)) == dict(enumerate(vocabulary.counts))
     noise = replica.engine.noise[target.rows] * model.negative * corpus.tokens
     assert np.allclose(target.updates, vocabulary.counts[target.rows] + noise, rtol=1e-4)
@@ -267,9 +267,9 @@ def test_an_empty_exchange_changes_nothing(seed, shares):
     [replica] = made_replicas(1, seed=seed)
     for current, agreed in zip(replica.current, replica.agreed, strict=True):
         current[:] = agreed
-    parts_ = replica.take(300, shares, 0.1)
+    parts_ = replica.take(300, shares, 0.1, 1)
     assert all(isinstance(c, Changes) and not len(c.rows) for both in parts_ for c in both)
-    combined = [combine([p], s, shares, 300, paces(replica.engine, 0.1)) for s, p in enumerate(parts_)]
+    combined = [combine([p], s, shares, 300, paces(replica.engine, 0.1, 1)) for s, p in enumerate(parts_)]
     before = [matrix.copy() for matrix in replica.current]
     replica.apply(combined)
     assert all((a == b).all() for a, b in zip(before, replica.current, strict=True))

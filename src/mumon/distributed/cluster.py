@@ -31,7 +31,7 @@ class Cluster:
     ----------
     address
         "local" starts Ray on this machine for as long as training takes; "auto" finds the cluster that this machine is
-        part of, or is told of by RAY_ADDRESS; else the address of one. A program that is connected already stays so.
+        part of, or is told of by RAY_ADDRESS; else its HOST:PORT. A program that is connected already stays so.
     workers
         Nodes to train on; by default all that the cluster has, those included that join it between epochs.
     threads
@@ -59,6 +59,11 @@ class Cluster:
         for name in ("workers", "threads", "sync_every"):
             if getattr(self, name) is not None:
                 whole_number(name, getattr(self, name))
+        if not self.address or self.address.startswith("ray://"):
+            raise OptionError(
+                f"the address of the cluster is {self.address!r}; name local, auto or HOST:PORT, on a machine of the "
+                "cluster (from elsewhere: ray job submit)"
+            )
 
     @classmethod
     def of(cls, backend: Any) -> Cluster | None:
@@ -74,20 +79,14 @@ class Cluster:
         """Ray, connected to the cluster; left again if nobody else had connected before."""
         ray = import_ray()
         if ray.is_initialized():
-            yield ray
+            with _quiet(printing=True):
+                yield ray
             return
-        address = None if self.address == "local" else self.address
         self._check_address()
-        options: dict[str, Any] = {"num_cpus": self._local_cpus()} if address is None else {}
+        own = {"num_cpus": self._local_cpus(), "include_dashboard": False} if self.address == "local" else {}
         try:
             with _quiet():
-                ray.init(
-                    address=address or "local",
-                    log_to_driver=False,
-                    logging_level=logging.ERROR,
-                    include_dashboard=False if address is None else None,
-                    **options,
-                )
+                ray.init(address=self.address, log_to_driver=False, logging_level=logging.ERROR, **own)
         except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
             raise self._nobody(error) from None
         try:
@@ -98,7 +97,7 @@ class Cluster:
 
     def _check_address(self) -> None:
         """Ask whether anybody is there at all: Ray itself would wait for minutes, and complain meanwhile."""
-        host, _, port = self.address.removeprefix("ray://").rpartition(":")
+        host, _, port = self.address.rpartition(":")
         if host and port.isdecimal():
             try:
                 socket.create_connection((host, int(port)), timeout=5).close()
@@ -150,25 +149,23 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep Ray from telling users, on standard output and at length, of losses that are mended."""
+def _quiet(printing: bool = False) -> Iterator[None]:
+    """Keep Ray from telling users at length of losses that are mended; from `printing` only if we have connected."""
     private: Any = sys.modules.get("ray._private.worker")
-    name, ignored = "print_to_stdstream", "RAY_IGNORE_UNHANDLED_ERRORS"
-    printing, before = getattr(private, name, None), os.environ.get(ignored)
-    log = logging.getLogger("ray")
-    level = log.level
-    log.setLevel(logging.ERROR)
-    if printing is not None:  # there is no switch for it
-        setattr(private, name, lambda *_, **__: None)
+    printer, ignored, log = "print_to_stdstream", "RAY_IGNORE_UNHANDLED_ERRORS", logging.getLogger("ray")
+    before = getattr(private, printer, None), os.environ.get(ignored), log.level
+    if before[0] is not None and not printing:  # it prints to standard output, and there is no switch for it
+        setattr(private, printer, lambda *_, **__: None)
     os.environ.setdefault(ignored, "1")
+    log.setLevel(logging.ERROR)
     try:
         yield
     finally:
-        log.setLevel(level)
-        if printing is not None:
-            setattr(private, name, printing)
-        if before is None:
+        if before[0] is not None:
+            setattr(private, printer, before[0])
+        if before[1] is None:
             os.environ.pop(ignored, None)
+        log.setLevel(before[2])
 
 
 def import_ray() -> Any:

@@ -124,13 +124,14 @@ class Crew:
         left = [member for member in self.members if member not in lost]
         versions = self._versions(left)
         left = [member for member in left if member in versions]
-        self.absent += [member for member in self.members if member not in left]
+        fresh = [member for member in self.members if member not in left]
+        self.absent += fresh
         self.members = left
         if not left:
             return None, []
         newest = max(versions.values())
         donor = next(member for member in left if versions[member] == newest)
-        back = self._answering(self.absent, self.cluster.grace)
+        back = self._answering(self.absent, self.cluster.grace if fresh else SOON)
         state: list[Any] = [None, None]
         if back or min(versions.values()) < newest:
             state = donor.actor.state.options(num_returns=2).remote()

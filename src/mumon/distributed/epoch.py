@@ -44,7 +44,7 @@ class Round:
 class ClusterEpoch:
     """What is left of one epoch. Places are those of stretches in the trainer's plan."""
 
-    def __init__(self, trainer: ClusterTrainer, epoch: int, schedule: Schedule, at: Position) -> None:
+    def __init__(self, trainer: ClusterTrainer, epoch: int, schedule: Schedule, at: Position, started: float) -> None:
         self._trainer, self._crew, self._ray = trainer, trainer.crew, trainer.crew.ray
         self._epoch, self._schedule, self._at = epoch, schedule, at
         self._queue = deque(range(at.tally.blocks, len(trainer.plan)))
@@ -54,7 +54,7 @@ class ClusterEpoch:
         self._flying: deque[Round] = deque()
         self._combined: list[Any] = []  # of the last round that was dealt out
         self._rows: dict[int, int] = {}  # exchanged in each round
-        self._started, self._before = time.perf_counter(), at.tally.seconds
+        self._started, self._before = started, at.tally.seconds
         self._kept = at.tally.to_json()
         self._failures = 0  # since something was trained
 
@@ -113,7 +113,7 @@ class ClusterEpoch:
         ]
         self._combined = [
             member.actor.combine.options(concurrency_group="exchange").remote(
-                plain, share, *(result[share + 1] for result in results)
+                plain, share, [result[share + 1] for result in results]
             )
             for share, member in enumerate(members)
         ]

@@ -12,8 +12,9 @@ from mumon.engine import Engine, Ids, TrainBlock
 from mumon.matrices import Matrix
 
 # How far one update of a source or target row goes, per unit of rate, on the way to where its updates would come to
-# rest: with these the rows of 8 replicas grow as long as those of one, frequent or rare (docs/scale.md).
-PACE = (0.4, 0.1)
+# rest: with these the rows of 8 replicas grow as long as those of one, frequent or rare (docs/scale.md). What more of
+# them learn at the same time is not as independent as the rule takes it to be: 16 would run away.
+PACE, INDEPENDENT = (0.4, 0.1), 8
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Replica:
         self.updates = np.zeros((2, len(engine.source)), np.float32)
         self._trained = 0  # tokens whose noise words are not yet counted as updates
         self._sent: list[Both] = []  # of the last exchange, and not yet part of what is agreed
-        self._paces = paces(engine, 0.0)
+        self._paces = paces(engine, 0.0, 1)
 
     def trainer(
         self, corpus: EncodedCorpus, lookup: Ids, bounds: npt.NDArray[np.int64], first_block: int = 0
@@ -58,13 +59,13 @@ class Replica:
 
         return self.engine.trainer(corpus, lookup, bounds, first_block, seen)
 
-    def take(self, rows: int, shares: int, alpha: float) -> list[Both]:
+    def take(self, rows: int, shares: int, alpha: float, replicas: int) -> list[Both]:
         """What has changed in the first `rows` rows, one part for each of those who add it up.
 
-        Until `apply` it counts as sent.
+        Until `apply` it counts as sent. `alpha` and the number of replicas must be those of all.
         """
         self._count_noise()
-        self._paces = paces(self.engine, alpha)
+        self._paces = paces(self.engine, alpha, replicas)
         self._sent = [self._part(rows, share, shares) for share in range(shares)]
         return self._sent
 
@@ -136,8 +137,8 @@ def _changes(
     return Changes(found[:n], values[:n], counts[:n])
 
 
-def paces(engine: Engine, alpha: float) -> tuple[Paces, Paces]:
-    """How far one update goes, for the rows of both matrices, at this rate.
+def paces(engine: Engine, alpha: float, replicas: int) -> tuple[Paces, Paces]:
+    """How far one update goes, for the rows of both matrices, at this rate, among so many replicas.
 
     Where nothing divides by the number of contexts, a token brings as many gradients: to both rows in skip-gram, and to
     the source rows of the faulty update.
@@ -146,6 +147,7 @@ def paces(engine: Engine, alpha: float) -> tuple[Paces, Paces]:
     skipgram, contexts = settings.objective == "sg", 2 * settings.window
     source *= contexts if skipgram or not settings.division[1] else 1
     target *= contexts if skipgram else 1
+    alpha *= max(1.0, replicas / INDEPENDENT)
     return np.full(words, source * alpha, np.float32), np.full(words, target * alpha, np.float32)
 
 

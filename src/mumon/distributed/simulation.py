@@ -107,9 +107,9 @@ class Simulation:
 
     def _send(self, rows: int, alpha: float) -> None:
         started = time.perf_counter()
-        parts = [replica.take(rows, 1, alpha)[0] for replica in self.replicas]
+        parts = [replica.take(rows, 1, alpha, len(self.replicas))[0] for replica in self.replicas]
         taken = time.perf_counter()
-        combined = combine(parts, 0, 1, rows, paces(self.replicas[0].engine, alpha))
+        combined = combine(parts, 0, 1, rows, paces(self.replicas[0].engine, alpha, len(self.replicas)))
         self.cost.exchange_seconds += taken - started
         self.cost.combine_seconds += time.perf_counter() - taken
         self.cost.sent_bytes += sum(changes.nbytes for both in parts for changes in both) / len(parts)

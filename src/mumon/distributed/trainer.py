@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import numpy.typing as npt
 
@@ -88,8 +90,9 @@ class ClusterTrainer(Trainer):
 
     def _epoch(self, epoch: int, schedule: Schedule, at: Position, keeper: Keeper | None, held: Held) -> None:
         """Train what is left of an epoch in rounds, between which the state is kept."""
+        started = time.perf_counter()
         self.crew.gather(self.round - 1, (self.source, self.target), self.locks)
-        run = ClusterEpoch(self, epoch, schedule, at)
+        run = ClusterEpoch(self, epoch, schedule, at, started)
         while True:
             while not run.over:
                 run.advance()

@@ -45,7 +45,7 @@ class Work:
     rates: tuple[float, float]  # at the beginning and end of the stretch
     alpha: float  # of all workers in this round
     rows: int  # how many of the first to exchange
-    shares: int
+    shares: int  # as many as there are workers
 
 
 @dataclass(frozen=True)
@@ -109,16 +109,23 @@ class Worker:
             fetched = time.perf_counter()
             self._take_in(combined, work.round - 1)
             waited = time.perf_counter() - fetched
-            parts = self._replica.take(work.rows, work.shares, work.alpha)
+            parts = self._replica.take(work.rows, work.shares, work.alpha, work.shares)
         except Exception as error:  # the driver decides: most likely another worker has died
             self._healthy = False
             return (Report(trained, self._agreed, problem=f"{type(error).__name__}: {error}"), *nothing)
         nbytes = sum(changes.nbytes for both in parts for changes in both)
         return (Report(trained, self._agreed, time.perf_counter() - started, waited, nbytes), *parts)
 
-    def combine(self, work: Work, share: int, *parts: Both) -> Both:
-        """Add up one share of what all workers have changed."""
-        return combine(list(parts), share, work.shares, work.rows, paces(self._replica.engine, work.alpha))
+    def combine(self, work: Work, share: int, parts: list[Any]) -> Both:
+        """Add up one share of what all workers have changed.
+
+        Ray would not begin the next round here before it had all arguments of this call, so it is given references.
+        """
+        import ray
+
+        return combine(
+            ray.get(parts), share, work.shares, work.rows, paces(self._replica.engine, work.alpha, work.shares)
+        )
 
     def settle(self, round_: int, combined: list[Any]) -> Report:
         """Take in the last exchange, after which nothing is on the way."""
