@@ -304,7 +304,7 @@ def test_a_stopped_run_goes_on_with_another_number_of_workers(cluster, marked, f
         marked(checkpoints=kept, progress=stop)
     assert caught.value.checkpoint is not None
     on_one = {**OPTIONS, "progress": False, "checkpoints": kept}
-    refused(lambda: Word2Vec(corpus_file=files, **on_one), "unfinished run has cluster", error=OptionError)
+    refused(lambda: Word2Vec(corpus_file=files, **on_one), "unfinished run has backend 'ray'", error=OptionError)
     seen = Calls()
     assert (marked(checkpoints=kept, progress=seen, backend=on(workers=1)) == 2).all()
     assert seen.workers == {"worker 0"}

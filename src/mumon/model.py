@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from mumon.distributed import Cluster
 
 
+SHAPE = ("lanes", "sync_every")  # of the plan by which a cluster visits the text
+
+
 def _setting(name: str) -> Any:
     """A property for one of the settings; a change counts from the next training on."""
 
@@ -201,8 +204,8 @@ class Word2Vec(ModelDisk):
         if matrices not in ("memory", "disk"):
             raise OptionError(f"matrices is {matrices!r}; it must be memory or disk")
         self.matrices = matrices
-        self.backend = backend
-        self._threads = workers
+        self.backend, self._threads = backend, workers
+        self._cluster()  # refuses what is none
         self.text = TextOptions(bool(tokenize), bool(lowercase), text_field)
         self._planned = total_epochs
         self._schedule = Schedule(alpha, min_alpha, self.epochs if total_epochs is None else total_epochs)
@@ -362,8 +365,9 @@ class Word2Vec(ModelDisk):
         before, (schedule, epochs) = self._schedule, self._plan(epochs, total_epochs, start_alpha, end_alpha)
         checkpoints = self._checkpoints if checkpoints is None else checkpoints
         kept = checkpoints if checkpoints is None or isinstance(checkpoints, Checkpoints) else Checkpoints(checkpoints)
-        plan = {} if kept is None else self._run_plan(schedule, epochs, merge_vocab)
         cluster = self._cluster()
+        plan = {} if kept is None else self._run_plan(schedule, epochs, merge_vocab)
+        plan |= {} if cluster is None else cluster.plan
         with (
             chosen_progress(self._progress) as progress,
             kept.held() if kept else nullcontext(),
@@ -372,8 +376,8 @@ class Word2Vec(ModelDisk):
             finished = [earlier.run_id for earlier in self._finished]
             found = None if kept is None else kept.start(progress, finished)
             if found is not None:
-                if cluster is not None:  # which may have another size now
-                    plan["cluster"] = found[1].plan.get("cluster", {})
+                if cluster is not None:  # it may have another size now, and the run keeps to its plan
+                    plan = {**{name: found[1].plan.get(name) for name in SHAPE}, **plan}
                 refuse_changed_options(found[1], plan)
             corpus = self._read(corpus_iterable, corpus_file, progress)
             position = Position()
@@ -420,8 +424,10 @@ class Word2Vec(ModelDisk):
             return None
         from mumon.distributed import Cluster
 
+        if self.matrices == "disk":
+            raise OptionError("workers of a cluster keep 2 matrices in memory; leave out matrices='disk', or backend")
         cluster = Cluster.of(self.backend)
-        return replace(cluster, threads=cluster.threads or self._threads) if cluster is not None else None
+        return replace(cluster, threads=cluster.threads or self._threads)
 
     def _trainer(
         self,
@@ -438,12 +444,12 @@ class Word2Vec(ModelDisk):
         from mumon.distributed.corpus import DistributedCorpus
         from mumon.distributed.trainer import ClusterTrainer
 
-        shape = plan.get("cluster") or None
+        shape = {name: plan[name] for name in SHAPE} if all(map(plan.get, SHAPE)) else None
         assert isinstance(corpus, DistributedCorpus)
         trainer = ClusterTrainer(
             corpus, vocabulary, *matrices, self.vector_size, self.settings, cluster, shape, progress, locks
         )
-        plan["cluster"] = trainer.shape
+        plan |= trainer.shape
         return trainer
 
     def _read(self, sentences: Any, corpus_file: Files | None, progress: Progress) -> EncodedCorpus:

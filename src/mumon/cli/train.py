@@ -77,7 +77,7 @@ def train(
     given = o.given_options({name: value for name, value in locals().items() if name not in BESIDE_TRAINING})
     corpus = corpus or []
     _check(corpus, output, save_vocab, from_, merge_vocab, given, estimate)
-    exchange = _check_cluster(ray, workers, sync_every)
+    exchange = _check_cluster(ray, workers, sync_every, estimate)
     merge = None if merge_vocab is None else merge_vocab.value
     size = _size(estimate, tokens, words, json)
     progress = options.reporter(quiet, log_json)
@@ -123,7 +123,7 @@ def _check(
         raise OptionError("--from brings its own dimension and words; leave out --dim and --vocab")
 
 
-def _check_cluster(ray: str | None, workers: int | None, sync_every: str | None) -> int | None:
+def _check_cluster(ray: str | None, workers: int | None, sync_every: str | None, estimate: bool) -> int | None:
     """Refuse the options of a cluster where there is none; gives the tokens between exchanges."""
     from mumon.errors import OptionError
 
@@ -134,6 +134,8 @@ def _check_cluster(ray: str | None, workers: int | None, sync_every: str | None)
         )
     if ray is None and sync_every is not None:
         raise OptionError(f"--sync-every {sync_every} is for the nodes of a cluster; name the cluster with --ray")
+    if estimate and ray is not None and workers is None:
+        raise OptionError("--estimate asks no cluster how many nodes it has, for example 8; say so with --workers 8")
     return options.number("--sync-every", sync_every)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -32,8 +33,10 @@ def show_estimate(
     from mumon.estimate import Plan, estimate
     from mumon.estimate.told import lines, to_json
 
-    if STDIN in corpus:
-        raise OptionError("standard input can be read only once; name a file, or give --tokens and --words alone")
+    if STDIN in corpus or any(Path(name).is_fifo() for name in corpus):
+        raise OptionError(
+            "standard input and pipes can be read only once; name a file, or give --tokens and --words alone"
+        )
     rates = given.get("total_epochs"), given.get("alpha"), given.get("min_alpha")
     epochs = model._plan(given.get("epochs"), *rates)[1] if model.history else model.epochs
     every = Every.parse(checkpoint_every or DEFAULT_EVERY)

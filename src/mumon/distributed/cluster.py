@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mumon.errors import OptionError, one_line
-from mumon.settings import whole_number
+from mumon.settings import finite_number, whole_number
 
 if TYPE_CHECKING:
     from mumon.corpus import EncodedCorpus, TextOptions
@@ -59,20 +59,26 @@ class Cluster:
         for name in ("workers", "threads", "sync_every"):
             if getattr(self, name) is not None:
                 whole_number(name, getattr(self, name))
-        if not self.address or self.address.startswith("ray://"):
+        finite_number("grace", self.grace, least=0)
+        if not isinstance(self.address, str) or not self.address or self.address.startswith("ray://"):
             raise OptionError(
                 f"the address of the cluster is {self.address!r}; name local, auto or HOST:PORT, on a machine of the "
                 "cluster (from elsewhere: ray job submit)"
             )
 
     @classmethod
-    def of(cls, backend: Any) -> Cluster | None:
+    def of(cls, backend: Any) -> Cluster:
         """What an argument `backend=` asks for."""
-        if backend is None or isinstance(backend, cls):
+        if isinstance(backend, cls):
             return backend
         if backend == "ray":
             return cls()
         raise OptionError(f"backend is {backend!r}; it must be 'ray', a Cluster, or left out to train on this machine")
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """What of it an unfinished run must have in common with the one that goes on."""
+        return {"backend": "ray"} | ({} if self.sync_every is None else {"sync_every": self.sync_every})
 
     @contextlib.contextmanager
     def connected(self) -> Iterator[Any]:
@@ -113,7 +119,7 @@ class Cluster:
     def _local_cpus(self) -> int:
         from mumon.threads import available_cores
 
-        return max(available_cores(), self.workers or 1)
+        return max(available_cores(), (self.workers or 1) * (self.threads or 1))
 
     def nodes(self, ray: Any) -> int:
         """How many nodes there are to train on."""

@@ -16,7 +16,7 @@ from mumon.corpus.shards import find_shards
 from mumon.corpus.table import by_rank
 from mumon.distributed.cluster import RESERVE, import_ray
 from mumon.distributed.parts import About, about, cut, encode_shard, merge_words
-from mumon.errors import CorpusError, MumonError
+from mumon.errors import CorpusError, MumonError, one_line
 from mumon.progress import Progress
 
 FAN_IN = 8  # tables of words that a task of the tree merges
@@ -85,7 +85,7 @@ def encode_on_cluster(
     tables = [part.words for part in parts]
     while len(tables) > 1:
         tables = [merge.remote(*tables[first : first + FAN_IN]) for first in range(0, len(tables), FAN_IN)]
-    table = ray.get(tables[0])
+    table = _fetched(ray, tables[0])
     words, counts = by_rank(table.column("word").combine_chunks(), table.column("count").to_numpy())
     corpus = _corpus(words, counts, parts, integers=False)
     progress.finish(f"read {corpus.tokens:,} tokens in {corpus.sentences:,} sentences", tokens=corpus.tokens)
@@ -139,7 +139,8 @@ def _fetched(ray: Any, reference: Any) -> Any:
     except ray.exceptions.RayTaskError as error:
         if isinstance(error.cause, MumonError):
             raise error.cause from None
-        raise
+        reason = one_line(error.cause or error)
+        raise CorpusError(f"a task of the cluster failed ({reason}); see that all its machines have mumon") from None
 
 
 def _corpus(words: Any, counts: npt.NDArray[np.int64], parts: list[Part], integers: bool) -> DistributedCorpus:

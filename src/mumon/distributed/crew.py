@@ -31,6 +31,7 @@ class Member:
     actor: Any
     part: int = -1  # of the text, which it had last and has at hand
     tokens: int = 0
+    speed: float = 0.0  # of its last stretch
     seconds: float = 0.0
     waited: float = 0.0  # of these, for what the others have changed
     nbytes: int = 0  # sent
@@ -53,7 +54,7 @@ class Crew:
         self._task = self.ray.put(Task(replace(settings, workers=self.threads), known, unk, vocabulary.counts))
         self.members: list[Member] = []
         self.absent: list[Member] = []
-        self._hired, self._told = 0, False
+        self._hired, self._told, self._problem = 0, False, ""
         self._begun: tuple[Any, ...] = ()  # what the members last began with, or agreed on, as the driver has it
 
     @property
@@ -78,8 +79,8 @@ class Crew:
         self.members += joined
         if not self.members:
             raise OptionError(
-                f"none of {len(self.absent)} workers with {self.threads} CPUs each found room on the cluster within "
-                f"{patience:.0f} s; ask for fewer threads, or add nodes"
+                f"none of {len(self.absent)} workers with {self.threads} CPUs each was up within {patience:.0f} s "
+                f"({self._problem or 'there is no room'}); ask for fewer threads, or see that all nodes have mumon"
             )
         if first:
             self._told = True
@@ -172,7 +173,8 @@ class Crew:
     def _is_fine(self, reference: Any) -> bool:
         try:
             self.ray.get(reference)
-        except (self.ray.exceptions.RayActorError, self.ray.exceptions.ObjectLostError):
+        except (self.ray.exceptions.RayActorError, self.ray.exceptions.ObjectLostError) as error:
+            self._problem = one_line(error)
             return False
         return True
 

@@ -179,6 +179,7 @@ class ClusterEpoch:
             if not math.isfinite(report.trained.loss):
                 raise TrainingError(divergence("loss", self._epoch + 1, round_.work.alpha))
             member.tokens += report.trained.tokens
+            member.speed = report.trained.tokens / max(report.seconds, 1e-9)
             member.seconds += report.seconds
             member.waited += report.waited
             member.nbytes += report.nbytes

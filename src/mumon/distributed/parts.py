@@ -86,8 +86,9 @@ def about(data: Data, words: Any, replaced: int = 0) -> About:
     starts = np.unique(np.linspace(0, max(len(data.ids) - SAMPLE_TOKENS, 0), SAMPLES).astype(np.int64))
     samples = [words.take(pa.array(data.ids[start : start + SAMPLE_TOKENS])) for start in starts.tolist()]
     digest = hashlib.blake2b(digest_size=16)
-    for array in (data.ids, data.offsets, *(sample.to_pylist() for sample in samples)):
-        digest.update(array.tobytes() if isinstance(array, np.ndarray) else b"\n".join(array))
+    for array in (data.ids, data.offsets):
+        digest.update(array.data)
+    digest.update(b"\n".join(words.to_pylist()))
     blocks = np.diff(data.offsets[block_bounds(data.offsets)])
     return About(len(data.ids), len(lengths), float(lengths @ lengths), replaced, blocks, samples, digest.hexdigest())
 

@@ -70,7 +70,7 @@ class ClusterTrainer(Trainer):
         """Let the workers go, and tell what their company has cost."""
         members = self.crew.members
         seconds = sum(member.seconds for member in members)
-        if seconds:
+        if seconds and len(members) > 1:
             waited = 100 * sum(member.waited for member in members) / seconds
             sent = spoken_bytes(sum(member.nbytes for member in members) // len(members))
             self.progress.note(f"each worker sent {sent} to the others, and waited for them {waited:.0f} % of the time")
@@ -109,4 +109,4 @@ class ClusterTrainer(Trainer):
         """Tell how far it has come, and each worker."""
         self._report(at, schedule)
         for member in self.crew.members:
-            self.progress.worker(member.name, member.tokens, member.tokens / max(member.seconds, 1e-9))
+            self.progress.worker(member.name, member.tokens, member.speed)

@@ -128,6 +128,8 @@ def _memory(plan: Plan, text: Text, started: Started) -> dict[str, int]:
     words = training_bytes(text.words, columns, settings) - rows + left[1]
     if model.matrices == "disk":
         rows = 2 * text.alike(text.words).hot_rows(HOT) * row_bytes(columns)
+    if plan.nodes > 1:  # each worker has them as it trains them, and as all agree on them
+        rows *= 2
     if model.vocabulary is not None and plan.merge in ("new", "union"):  # until their rows have moved
         rows += 2 * len(model.vocabulary) * row_bytes(columns)
     reading = 0 if text.sample.encoded else fixed + tables[1]

@@ -66,7 +66,8 @@ def _read(inputs: list[str], options: TextOptions, workers: int, progress: Progr
     ByteTable().encode(prepare(Piece(b"a b\n", ""), options)[0])  # compiles, or loads what was compiled
     shards = find_shards(inputs, options, SHARD_BYTES)
     total = total_bytes(find_files(inputs))
-    packed = any(shard.begin == 0 and shard.end is None for shard in shards) and total > SHARD_BYTES
+    whole = [shard.name for shard in shards if shard.begin == 0 and shard.end is None]
+    packed = any(total_bytes([name]) > SHARD_BYTES for name in whole)  # else it would have been cut
     Random(1).shuffle(shards)
     reading = _Reading(shards, options, time.perf_counter() + SECONDS)
     times = [0.0, 0.0]

@@ -92,7 +92,7 @@ def _memory_rows(found: Estimate) -> list[str]:
 
 def _disk_rows(found: Estimate) -> list[str]:
     remarks = {
-        "encoded text": "in the cache, for the next run too",
+        "encoded text": "in the cache, for the next run too" if found.plan.nodes == 1 else "spread over the cluster",
         "checkpoints": f"at once, until the model is saved; {KEPT} are kept",
         "matrices": "in the cache, while training runs",
     }
@@ -114,7 +114,9 @@ def notes(found: Estimate) -> list[str]:
         share = f"{100 * found.speed.cpu_share:.0f} % of the time of its threads"
         told.append(f"Other programs were busy: training got {share}. Without them it is faster.")
     if found.plan.nodes > 1:
-        told.append(f"Assumed: {found.plan.nodes} nodes like this one; their network is not counted.")
+        told.append(
+            f"Assumed: {found.plan.nodes} nodes like this one, each with as much memory; their network is not counted."
+        )
     if found.plan.model.matrices == "disk" and sum(_rows(found)) > (found.free_memory or 0):
         told.append("Waiting for the disk where rows are not in memory is not counted.")
     return told

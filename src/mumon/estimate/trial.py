@@ -88,7 +88,9 @@ def _launched(command: list[str], folder: Path, environment: dict[str, str]) -> 
     report, log = folder / "report.json", folder / "log"
     launcher = [sys.executable, "-I", "-S", str(launch.__file__), str(report)]
     request = json.dumps({"command": command, "log": str(log), "folder": None}).encode()
-    with subprocess.Popen(launcher, stdin=subprocess.PIPE, env={**os.environ, **environment}) as process:
+    # In a session of its own, for Ctrl-C is ours to answer.
+    environment = {**os.environ, **environment}
+    with subprocess.Popen(launcher, stdin=subprocess.PIPE, env=environment, start_new_session=True) as process:
         try:
             process.communicate(request)
         except BaseException:
