@@ -69,8 +69,7 @@ def train(corpus: EncodedCorpus, given: argparse.Namespace, count: int, period: 
     with reporter(quiet=False) as progress:
         loss = simulation.run(given.epochs, schedule, progress)
     model._wv.fill_norms(force=True)
-    found = {"words": len(vocabulary), "loss": loss, **scores(model), **vars(simulation.cost)}
-    return {**found, "speed_up": projected(found, corpus.tokens * given.epochs, count, given.threads)}
+    return {"words": len(vocabulary), "loss": loss, **scores(model), **vars(simulation.cost)}
 
 
 def scores(model: Word2Vec) -> dict[str, Any]:
@@ -80,19 +79,20 @@ def scores(model: Word2Vec) -> dict[str, Any]:
     return {"mean": round(report.mean("model"), 2), "tasks": tasks}
 
 
-def projected(found: dict[str, Any], tokens: int, count: int, threads: int) -> dict[str, float]:
+def projected(found: dict[str, Any], threads: int) -> dict[str, float]:
     """How many times as fast as one node so many would be: measured compute and bytes, assumed networks.
 
     Training a round and moving what the round before has changed go on at the same time; taking changes out and putting
-    them in does not. Threads of a node are taken to help training in proportion, and nothing else.
+    them in does not. Threads of a node are taken to help in proportion; with the exchange, up to one for each worker.
     """
+    count = found["replicas"]
     per_round = found["train_seconds"] * threads / count / found["rounds"]  # of one thread
     waits = found["exchange_seconds"] / count / found["rounds"]
     adds = found["combine_seconds"] / count / found["rounds"]
     moved = (found["sent_bytes"] + found["combined_bytes"]) * (count - 1) / count / found["rounds"]
     return {
         f"{t} threads, {network} Gbit/s": round(
-            count * per_round / t / (max(per_round / t, 8e-9 * moved / network) + waits + adds), 2
+            count * per_round / t / (max(per_round / t, 8e-9 * moved / network) + waits / min(t, count) + adds / t), 2
         )
         for t in THREADS
         for network in NETWORKS
@@ -166,7 +166,11 @@ def main() -> None:
     if not given.draw:
         with tempfile.TemporaryDirectory(prefix="mumon-replicas-") as folder:
             measure(given, Path(folder))
-    draw(json.loads(RESULTS.read_text()))
+    record = json.loads(RESULTS.read_text())
+    for run in record["runs"]:
+        run["speed_up"] = projected(run, given.threads)
+    RESULTS.write_text(json.dumps(record, indent=1) + "\n")
+    draw(record)
 
 
 if __name__ == "__main__":

@@ -305,6 +305,8 @@ def test_a_stopped_run_goes_on_with_another_number_of_workers(cluster, marked, f
     assert caught.value.checkpoint is not None
     on_one = {**OPTIONS, "progress": False, "checkpoints": kept}
     refused(lambda: Word2Vec(corpus_file=files, **on_one), "unfinished run has backend 'ray'", error=OptionError)
+    other = {**on_one, "backend": Cluster(sync_every=2 * SYNC)}
+    refused(lambda: Word2Vec(corpus_file=files, **other), f"sync_every {SYNC} where {2 * SYNC}", error=OptionError)
     seen = Calls()
     assert (marked(checkpoints=kept, progress=seen, backend=on(workers=1)) == 2).all()
     assert seen.workers == {"worker 0"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -10,15 +11,17 @@ import pytest
 from conftest import planted_accuracy
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import refused
 
 from mumon import Word2Vec, corpus_from_files, corpus_from_sentences
 from mumon.corpus import TextOptions
 from mumon.corpus.shards import find_shards
-from mumon.distributed import parts
+from mumon.distributed import Cluster, parts
 from mumon.distributed.replica import Changes, Replica, combine, paces
 from mumon.distributed.rounds import EVERY, Tiers, plan_epoch, usual_period
 from mumon.distributed.simulation import Simulation
 from mumon.engine import Engine
+from mumon.errors import OptionError
 from mumon.kernels import exchange
 from mumon.progress import Progress
 from mumon.settings import Settings
@@ -282,3 +285,62 @@ def test_files_and_sentences_are_read_alike(tmp_path):
     [data] = parts.cut(corpus)
     told = parts.about(data, corpus.words)
     assert (told.tokens, told.sentences, told.squares) == (6, 2, 18.0)
+
+
+def test_another_word_makes_another_part(tmp_path):
+    digests = []
+    for word in ("dog", "emu"):
+        corpus = corpus_from_sentences([["the", "cat"]] * 5000 + [["a", word]] * 2)
+        [data] = parts.cut(corpus)
+        digests.append(parts.about(data, corpus.words).digest)
+    assert digests[0] != digests[1]
+
+
+def test_threads_exchange_what_one_thread_exchanges():
+    with ThreadPoolExecutor(4) as pool:
+        one, other = made_replicas(2), made_replicas(2)
+        for replica in other:
+            replica._map = pool.map
+        for replicas in (one, other):
+            sent = [replica.take(300, 3, 0.2, 2) for replica in replicas]
+            pace = paces(replicas[0].engine, 0.2, 2)
+            combined = [combine([s[share] for s in sent], share, 3, 300, pace) for share in range(3)]
+            for replica in replicas:
+                replica.apply(combined)
+    for mine, theirs in zip(one, other, strict=True):
+        assert all(
+            (a == b).all() for a, b in zip(mine.current + mine.agreed, theirs.current + theirs.agreed, strict=True)
+        )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"backend": "spark"}, "backend is 'spark'"),
+        ({"backend": "ray", "matrices": "disk"}, "keep 2 matrices in memory"),
+    ],
+)
+def test_a_backend_that_cannot_be_is_refused_at_once(options, message):
+    refused(lambda: Word2Vec(**options), message, error=OptionError)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"address": ""}, "address of the cluster is ''"),
+        ({"address": "ray://head:10001"}, "ray job submit"),
+        ({"workers": 0}, "workers"),
+        ({"grace": -1.0}, "grace"),
+        ({"sync_every": 1.5}, "sync_every"),
+    ],
+)
+def test_a_cluster_that_cannot_be_is_refused(options, message):
+    refused(lambda: Cluster(**options), message, error=OptionError)
+
+
+def test_a_loaded_model_brings_no_threads_to_a_cluster(tmp_path, planted):
+    Word2Vec(planted[:50], vector_size=4, min_count=1, workers=1, progress=False).save(tmp_path / "m")
+    model = Word2Vec.load(tmp_path / "m")
+    model.backend = "ray"
+    assert model._cluster().threads is None
+    assert Word2Vec(workers=3, backend="ray")._cluster().threads == 3

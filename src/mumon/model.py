@@ -273,7 +273,7 @@ class Word2Vec(ModelDisk):
         if merge_vocab not in (None, "old", "new", "union"):
             raise OptionError(f"merge_vocab is {merge_vocab!r}; it must be old, new or union")
         cluster = self._cluster()
-        with chosen_progress(self._progress) as progress, cluster.connected() if cluster else nullcontext():
+        with chosen_progress(self._progress) as progress, cluster.connected(progress) if cluster else nullcontext():
             corpus = self._read(corpus_iterable, corpus_file, progress)
         self.corpus_count, self.corpus_total_words = corpus.sentences, corpus.tokens
         if self.vocabulary is not None:
@@ -371,7 +371,7 @@ class Word2Vec(ModelDisk):
         with (
             chosen_progress(self._progress) as progress,
             kept.held() if kept else nullcontext(),
-            cluster.connected() if cluster else nullcontext(),
+            cluster.connected(progress) if cluster else nullcontext(),
         ):
             finished = [earlier.run_id for earlier in self._finished]
             found = None if kept is None else kept.start(progress, finished)

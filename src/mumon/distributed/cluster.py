@@ -81,7 +81,7 @@ class Cluster:
         return {"backend": "ray"} | ({} if self.sync_every is None else {"sync_every": self.sync_every})
 
     @contextlib.contextmanager
-    def connected(self) -> Iterator[Any]:
+    def connected(self, progress: Progress) -> Iterator[Any]:
         """Ray, connected to the cluster; left again if nobody else had connected before."""
         ray = import_ray()
         if ray.is_initialized():
@@ -90,6 +90,7 @@ class Cluster:
             return
         self._check_address()
         own = {"num_cpus": self._local_cpus(), "include_dashboard": False} if self.address == "local" else {}
+        progress.note("starting Ray …" if own else f"connecting to the Ray cluster at {self.address} …")
         try:
             with _quiet():
                 ray.init(address=self.address, log_to_driver=False, logging_level=logging.ERROR, **own)

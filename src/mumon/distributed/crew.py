@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from mumon.distributed.cluster import GRACE, RESERVE, Cluster, import_ray
 from mumon.distributed.worker import Task, Worker
-from mumon.errors import OptionError, TrainingError, one_line
+from mumon.errors import MumonError, OptionError, TrainingError, one_line
 from mumon.matrices import Matrix
 from mumon.progress import Progress
 from mumon.settings import Settings
@@ -73,6 +73,8 @@ class Crew:
     def _gathered(self, agreed: int, state: tuple[Matrix, Matrix], locks: Locks) -> bool:
         new = [self._hire() for _ in range(self.wanted - len(self.members) - len(self.absent))]
         patience = max(self.cluster.grace, GRACE) if new or not self.members else SOON
+        if new and not self._told:
+            self.progress.note("starting workers …")
         joined = self._answering([*new, *self.absent], patience)
         self.absent = [member for member in (*new, *self.absent) if member not in joined]
         first, before = not self._told, len(self.members)
@@ -96,7 +98,7 @@ class Crew:
         if begins:
             put = [self.ray.put(np.ascontiguousarray(matrix)) for matrix in rows]
             answers |= {member: member.actor.begin.remote(self._task, agreed, *put, locks) for member in begins}
-        lost = [member for member, answer in answers.items() if not self._is_fine(answer)]
+        lost = [member for member, answer in answers.items() if not self._begun_well(answer)]
         self.members = [member for member in self.members if member not in lost]
         self.absent += lost
         return not lost
@@ -169,6 +171,14 @@ class Crew:
                 break
             time.sleep(POLL_SECONDS)  # Ray refuses at once what is asked of a worker that it is just starting
         return here
+
+    def _begun_well(self, reference: Any) -> bool:
+        try:
+            return self._is_fine(reference)
+        except self.ray.exceptions.RayTaskError as error:
+            if isinstance(error.cause, MumonError):  # there is not enough memory, say
+                raise error.cause from None
+            raise TrainingError(f"a worker could not begin ({one_line(error.cause)}); see Ray's logs of it") from None
 
     def _is_fine(self, reference: Any) -> bool:
         try:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -36,10 +39,20 @@ Paces = npt.NDArray[np.float32]
 
 
 class Replica:
-    """Both matrices as this worker trains them (`current`) and as all workers last agreed (`agreed`)."""
+    """Both matrices as this worker trains them (`current`) and as all workers last agreed (`agreed`).
 
-    def __init__(self, engine: Engine, columns: int, agreed: tuple[Matrix, Matrix] | None = None) -> None:
+    A `pool` of threads takes and applies the changes of several shares at a time: they are of different rows.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        columns: int,
+        agreed: tuple[Matrix, Matrix] | None = None,
+        pool: ThreadPoolExecutor | None = None,
+    ) -> None:
         self.engine, self.columns = engine, columns
+        self._map: Callable[..., Iterator[Any]] = map if pool is None else pool.map
         self.current = engine.source, engine.target
         self.agreed = agreed or (engine.source.copy(), engine.target.copy())
         self.updates = np.zeros((2, len(engine.source)), np.float32)
@@ -66,7 +79,7 @@ class Replica:
         """
         self._count_noise()
         self._paces = paces(self.engine, alpha, replicas)
-        self._sent = [self._part(rows, share, shares) for share in range(shares)]
+        self._sent = list(self._map(lambda share: self._part(rows, share, shares), range(shares)))
         return self._sent
 
     def apply(self, combined: list[Both]) -> None:
@@ -78,17 +91,21 @@ class Replica:
         """The first half of `apply`: what all agree on, which replicas in one process may share."""
         from mumon.kernels.exchange import add_rows
 
-        for both in combined:
+        def add(both: Both) -> None:
             for agreed, changes in zip(self.agreed, both, strict=True):
                 add_rows(agreed, changes.rows, changes.values)
+
+        list(self._map(add, combined))
 
     def take_in(self, combined: list[Both]) -> None:
         """The second half: what this worker goes on training from."""
         from mumon.kernels.exchange import take_in_rows
 
-        for both, sent in zip(combined, self._sent, strict=True):
+        def take(both: Both, sent: Both) -> None:
             for current, pace, changes, own in zip(self.current, self._paces, both, sent, strict=True):
                 take_in_rows(current, changes.rows, changes.values, own.rows, own.values, own.updates, pace)
+
+        list(self._map(take, combined, self._sent))
         self._sent = []
 
     def adopt(self, agreed: tuple[Matrix, Matrix]) -> None:

@@ -23,6 +23,8 @@ from mumon.signals import Held
 from mumon.training import Keeper, Trainer
 from mumon.vocab import Vocabulary
 
+SHOWN = 8  # workers, one by one
+
 
 class ClusterTrainer(Trainer):
     """Trains two matrices on a corpus that is spread over a cluster; between epochs they are those of the driver.
@@ -108,5 +110,5 @@ class ClusterTrainer(Trainer):
     def report(self, at: Position, schedule: Schedule) -> None:
         """Tell how far it has come, and each worker."""
         self._report(at, schedule)
-        for member in self.crew.members:
+        for member in self.crew.members[:SHOWN]:
             self.progress.worker(member.name, member.tokens, member.speed)

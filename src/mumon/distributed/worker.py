@@ -19,7 +19,9 @@ from mumon.distributed.replica import Both, Replica, combine, paces
 from mumon.distributed.rounds import Stretch
 from mumon.engine import Engine, Ids, TrainBlock, block_bounds
 from mumon.matrices import Matrix, new_matrix
+from mumon.memory import check_memory
 from mumon.position import Block
+from mumon.progress import Progress
 from mumon.settings import Settings
 
 LOOKUPS = 64  # tables from words of a part to rows, which are kept
@@ -83,11 +85,12 @@ class Worker:
     ) -> None:
         """Start from a state that all agree on."""
         columns = source.shape[1]
+        check_memory(2 * len(source), columns, task.settings, Progress())  # current and agreed
         matrices = new_matrix(len(source), columns), new_matrix(len(target), columns)
         for matrix, rows in zip(matrices, (source, target), strict=True):
             matrix[:, :columns] = rows
         self._task, self._pool = task, ThreadPoolExecutor(task.settings.workers, "mumon")
-        self._replica = Replica(Engine(task.counts, *matrices, task.settings, locks), columns)
+        self._replica = Replica(Engine(task.counts, *matrices, task.settings, locks), columns, pool=self._pool)
         self._agreed, self._healthy = agreed, True
 
     def lock(self, locks: npt.NDArray[np.float32] | None) -> None:
