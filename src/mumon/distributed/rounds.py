@@ -16,20 +16,21 @@ EVERY = (1, 4, 16)
 ENOUGH = 0.25  # updates of a row in a worker, as far as its frequency tells, are worth an exchange
 # Tokens of a worker between two exchanges: as many for each of its threads, which takes it a tenth of a second and is
 # long beside what a round costs in Ray; but so many for each word of the vocabulary, for an exchange of all rows costs
-# as much as there are words; and no more than leave an epoch this many rounds, for quality falls with fewer.
-TOKENS_PER_THREAD, TOKENS_PER_WORD, ROUNDS, LEAST_TOKENS = 100_000, 1.25, 64, 16_384
+# as much as there are words; and no more than leave an epoch so many rounds for each worker, which keep the quality of
+# one process (docs/scale.md).
+TOKENS_PER_THREAD, TOKENS_PER_WORD, ROUNDS_PER_WORKER, LEAST_TOKENS = 250_000, 1.25, 16, 16_384
 
 
 def usual_period(words: int, tokens: int, workers: int, threads: int) -> int:
     """Tokens that a worker trains between two exchanges, if nobody says how many.
 
-    >>> usual_period(words=80_000, tokens=64_000_000, workers=4, threads=1)
-    100000
-    >>> usual_period(words=80_000, tokens=16_000_000, workers=8, threads=16)
-    31250
+    >>> usual_period(words=80_000, tokens=10**9, workers=4, threads=1)
+    250000
+    >>> usual_period(words=80_000, tokens=64_000_000, workers=8, threads=16)
+    62500
     """
     wanted = max(TOKENS_PER_THREAD * threads, TOKENS_PER_WORD * words)
-    return int(max(min(wanted, tokens / (workers * ROUNDS)), LEAST_TOKENS))
+    return int(max(min(wanted, tokens / (ROUNDS_PER_WORKER * workers**2)), LEAST_TOKENS))
 
 
 @dataclass(frozen=True)
