@@ -14,10 +14,10 @@ from mumon.corpus import EncodedCorpus
 from mumon.engine import Engine, Ids, TrainBlock
 from mumon.matrices import Matrix
 
-# How far one update of a source or target row goes, per unit of rate, on the way to where its updates would come to
-# rest: with these the rows of 8 replicas grow as long as those of one, frequent or rare (docs/scale.md). What more of
-# them learn at the same time is not as independent as the rule takes it to be: 16 would run away.
-PACE, INDEPENDENT = (0.4, 0.1), 8
+# How far one update of a source or target row goes, per unit of rate and replica, on the way to where its updates would
+# come to rest: with these the rows of 8 replicas grow as long as those of one, frequent or rare (docs/scale.md). It
+# grows with their number because what they learn at the same time is not as independent as the rule takes it to be.
+PACE = (0.05, 0.0125)
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def paces(engine: Engine, alpha: float, replicas: int) -> tuple[Paces, Paces]:
     skipgram, contexts = settings.objective == "sg", 2 * settings.window
     source *= contexts if skipgram or not settings.division[1] else 1
     target *= contexts if skipgram else 1
-    alpha *= max(1.0, replicas / INDEPENDENT)
+    alpha *= replicas
     return np.full(words, source * alpha, np.float32), np.full(words, target * alpha, np.float32)
 
 

@@ -18,7 +18,7 @@ ENOUGH = 0.25  # updates of a row in a worker, as far as its frequency tells, ar
 # long beside what a round costs in Ray; but so many for each word of the vocabulary, for an exchange of all rows costs
 # as much as there are words; and no more than leave an epoch so many rounds for each worker, which keep the quality of
 # one process (docs/scale.md).
-TOKENS_PER_THREAD, TOKENS_PER_WORD, ROUNDS_PER_WORKER, LEAST_TOKENS = 250_000, 1.25, 16, 16_384
+TOKENS_PER_THREAD, TOKENS_PER_WORD, ROUNDS_PER_WORKER, LEAST_TOKENS = 250_000, 1.25, 32, 16_384
 
 
 def usual_period(words: int, tokens: int, workers: int, threads: int) -> int:
@@ -27,7 +27,7 @@ def usual_period(words: int, tokens: int, workers: int, threads: int) -> int:
     >>> usual_period(words=80_000, tokens=10**9, workers=4, threads=1)
     250000
     >>> usual_period(words=80_000, tokens=64_000_000, workers=8, threads=16)
-    62500
+    31250
     """
     wanted = max(TOKENS_PER_THREAD * threads, TOKENS_PER_WORD * words)
     return int(max(min(wanted, tokens / (ROUNDS_PER_WORKER * workers**2)), LEAST_TOKENS))
