@@ -27,8 +27,8 @@ class Progress:
     def update(self, done: int, **fields: float) -> None:
         """So much of the stage is done."""
 
-    def worker(self, name: str, done: int, speed: float) -> None:
-        """One of several workers has done so much of the stage, at so much per second."""
+    def worker(self, name: str, done: int, share: int, speed: float) -> None:
+        """One of several workers has done so much of its share of the stage, at so much per second."""
 
     def finish(self, summary: str, **fields: float) -> None:
         """The stage is complete."""
@@ -85,13 +85,13 @@ class BarProgress(Progress):
                 kept = fields if self._console.width >= NARROW else {n: v for n, v in fields.items() if n == "loss"}
                 self._bar.update(self._task, completed=done, shown=_shown(kept))
 
-    def worker(self, name: str, done: int, speed: float) -> None:
+    def worker(self, name: str, done: int, share: int, speed: float) -> None:
         if self._bar is not None:
             with suppress(OSError):
                 if name not in self._workers:
-                    self._workers[name] = self._bar.add_task(f"[dim]{name}", total=None, shown="")
-                shown = f"{_short(done)} tokens  {_short(speed)} tokens/s"
-                self._bar.update(self._workers[name], completed=done, shown=f"[dim]{shown}")
+                    self._workers[name] = self._bar.add_task(f"[dim]{name}", total=share, shown="")
+                shown = f"[dim]{_short(speed)} tokens/s" if self._console.width >= NARROW else ""
+                self._bar.update(self._workers[name], completed=done, total=share, shown=shown)
 
     def finish(self, summary: str, **fields: float) -> None:
         from rich.markup import escape
@@ -128,7 +128,7 @@ class LineProgress(Progress):
             each = "".join(f"  {name} {_short(speed)} tokens/s" for name, (_, speed) in self._workers.items())
             self.note(f"{self._stage}{percent}  {_shown(fields)}{each}")
 
-    def worker(self, name: str, done: int, speed: float) -> None:
+    def worker(self, name: str, done: int, share: int, speed: float) -> None:
         self._workers[name] = done, speed
 
     def finish(self, summary: str, **fields: float) -> None:

@@ -110,5 +110,6 @@ class ClusterTrainer(Trainer):
     def report(self, at: Position, schedule: Schedule) -> None:
         """Tell how far it has come, and each worker."""
         self._report(at, schedule)
+        share = schedule.total * self.corpus.tokens // len(self.crew.members or [None])
         for member in self.crew.members[:SHOWN]:
-            self.progress.worker(member.name, member.tokens, member.speed)
+            self.progress.worker(member.name, member.tokens, share, member.speed)

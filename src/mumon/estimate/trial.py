@@ -99,7 +99,9 @@ def _launched(command: list[str], folder: Path, environment: dict[str, str]) -> 
     answer: dict[str, Any] = json.loads(report.read_bytes())
     if answer["code"]:
         lines = log.read_text(errors="replace").strip().splitlines() or ["it said nothing"]
-        raise PeerError(f"a trial run of {len(command)} words ended with code {answer['code']} ({lines[-1][:200]})")
+        raise PeerError(
+            f"a trial run ended with code {answer['code']} ({lines[-1][:200]}); try a small training itself"
+        )
     return answer
 
 
