@@ -185,15 +185,15 @@ BLOCKS = st.lists(st.lists(st.integers(1, 50), min_size=1, max_size=12), min_siz
 @given(BLOCKS, st.integers(1, 5), st.integers(1, 200))
 def test_a_plan_has_every_block_once(blocks, lanes, period):
     plan = plan_epoch([np.array(piece) for piece in blocks], lanes, period)
-    dealt = [(stretch.piece, block) for stretch in plan for block in range(stretch.first, stretch.last)]
+    dealt = [(stretch.part, block) for stretch in plan for block in range(stretch.first, stretch.last)]
     assert sorted(dealt) == [(piece, block) for piece, own in enumerate(blocks) for block in range(len(own))]
     assert [s.before for s in plan] == np.cumsum([0, *(s.tokens for s in plan)])[:-1].tolist()
-    assert all(s.tokens == sum(blocks[s.piece][s.first : s.last]) > 0 for s in plan)
+    assert all(s.tokens == sum(blocks[s.part][s.first : s.last]) > 0 for s in plan)
 
 
 def test_workers_take_turns_on_different_pieces():
     plan = plan_epoch([np.full(8, 10)] * 4, lanes=2, period=20)
-    assert [s.piece for s in plan] == [0, 1] * 4 + [2, 3] * 4
+    assert [s.part for s in plan] == [0, 1] * 4 + [2, 3] * 4
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=60), st.integers(1, 10**6))

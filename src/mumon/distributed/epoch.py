@@ -124,14 +124,14 @@ class ClusterEpoch:
         plan, left = self._trainer.plan, list(places)
         dealt: dict[Member, int | None] = dict.fromkeys(self._crew.members)
         for member in dealt:
-            own = next((place for place in left if plan[place].piece == member.part), None)
+            own = next((place for place in left if plan[place].part == member.part), None)
             if own is not None:
                 left.remove(own)
                 dealt[member] = own
         for member, place in dealt.items():
             if place is None and left:
                 dealt[member] = left.pop(0)
-                member.part = plan[dealt[member]].piece  # type: ignore[index]
+                member.part = plan[dealt[member]].part  # type: ignore[index]
         return list(dealt.items())
 
     def _task(self, plain: Work, place: int | None) -> tuple[Work, list[Any]]:
@@ -139,9 +139,9 @@ class ClusterEpoch:
             return plain, []
         stretch = self._trainer.plan[place]
         rates = self._rate(stretch.before), self._rate(stretch.before + stretch.tokens)
-        part = self._trainer.corpus.parts[stretch.piece]
+        part = self._trainer.corpus.parts[stretch.part]
         work = Work(plain.round, self._epoch, stretch, rates, plain.alpha, plain.rows, plain.shares)
-        return work, [part.data, part.words, int(self._trainer.first_blocks[stretch.piece])]
+        return work, [part.data, part.words, int(self._trainer.first_blocks[stretch.part])]
 
     def _rate(self, tokens: int) -> float:
         return self._schedule.rate(min(tokens / self._trainer.corpus.tokens, 1.0))

@@ -58,40 +58,40 @@ class Tiers:
 
 @dataclass(frozen=True)
 class Stretch:
-    """What one worker trains between two exchanges: blocks first … last of a piece of the text."""
+    """What one worker trains between two exchanges: blocks first … last of a part of the text."""
 
-    piece: int
+    part: int
     first: int
     last: int
     tokens: int
     before: int  # tokens of the epoch that come before it in the plan
 
 
-def plan_epoch(pieces: Sequence[npt.NDArray[np.int64]], lanes: int, period: int) -> list[Stretch]:
+def plan_epoch(parts: Sequence[npt.NDArray[np.int64]], lanes: int, period: int) -> list[Stretch]:
     """An epoch as stretches of about `period` tokens, in the order in which workers take them.
 
-    `pieces` has the tokens of each block of each piece. Neighbours in the plan are of different pieces, as long as
+    `parts` has the tokens of each block of each part. Neighbours in the plan are of different parts, as long as
     there are `lanes` of them, so that as many workers find each their own beside them and need not fetch the same.
 
-    >>> [(s.piece, s.first) for s in plan_epoch([np.array([5, 5]), np.array([5, 5])], lanes=2, period=5)]
+    >>> [(s.part, s.first) for s in plan_epoch([np.array([5, 5]), np.array([5, 5])], lanes=2, period=5)]
     [(0, 0), (1, 0), (0, 1), (1, 1)]
     """
-    cut = [_stretches(piece, blocks, period) for piece, blocks in enumerate(pieces)]
+    cut = [_stretches(part, blocks, period) for part, blocks in enumerate(parts)]
     plan: list[Stretch] = []
     before = 0
     for group in range(0, len(cut), lanes):
         queues = cut[group : group + lanes]
         for turn in range(max(map(len, queues))):
-            for piece, first, last, tokens in (queue[turn] for queue in queues if turn < len(queue)):
-                plan.append(Stretch(piece, first, last, tokens, before))
+            for part, first, last, tokens in (queue[turn] for queue in queues if turn < len(queue)):
+                plan.append(Stretch(part, first, last, tokens, before))
                 before += tokens
     return plan
 
 
-def _stretches(piece: int, blocks: npt.NDArray[np.int64], period: int) -> list[tuple[int, int, int, int]]:
-    """Cut a piece into parts of nearly equal length, none of them empty."""
+def _stretches(part: int, blocks: npt.NDArray[np.int64], period: int) -> list[tuple[int, int, int, int]]:
+    """Cut a part into stretches of nearly equal length, none of them empty."""
     ends = np.cumsum(blocks)
-    parts = max(1, min(len(blocks), round(int(ends[-1]) / period)))
-    cuts = np.searchsorted(ends, ends[-1] * np.arange(1, parts) / parts, "right")
+    count = max(1, min(len(blocks), round(int(ends[-1]) / period)))
+    cuts = np.searchsorted(ends, ends[-1] * np.arange(1, count) / count, "right")
     bounds = np.unique(np.concatenate([[0], cuts, [len(blocks)]]))
-    return [(piece, int(a), int(b), int(blocks[a:b].sum())) for a, b in itertools.pairwise(bounds)]
+    return [(part, int(a), int(b), int(blocks[a:b].sum())) for a, b in itertools.pairwise(bounds)]

@@ -92,7 +92,7 @@ class Simulation:
 
     def _train(self, train: object, stretch: Stretch, epoch: int, alpha: float) -> tuple[int, float, int]:
         blocks = [
-            train(epoch, self._firsts[stretch.piece] + block, alpha)  # type: ignore[operator]
+            train(epoch, self._firsts[stretch.part] + block, alpha)  # type: ignore[operator]
             for block in range(stretch.first, stretch.last)
         ]
         return sum(b.tokens for b in blocks), sum(b.loss for b in blocks), sum(b.counted for b in blocks)
