@@ -79,20 +79,33 @@ def scores(model: Word2Vec) -> dict[str, Any]:
     return {"mean": round(report.mean("model"), 2), "tasks": tasks}
 
 
-def projected(found: dict[str, Any], threads: int) -> dict[str, float]:
+def unit_costs(runs: list[dict[str, Any]], tokens: int, threads: int) -> dict[str, float]:
+    """Seconds of one thread for training a token, and for what is done with a byte of changes, in the quietest run."""
+    usual = [run for run in runs if run["rule"] == USUAL]
+    moved = {id(run): run["replicas"] * (run["sent_bytes"] + run["combined_bytes"]) for run in usual}
+    return {
+        "train_token": min(run["train_seconds"] for run in usual) * threads / tokens,
+        "exchange_byte": min(run["exchange_seconds"] / moved[id(run)] for run in usual),
+        "combine_byte": min(run["combine_seconds"] / moved[id(run)] for run in usual),
+    }
+
+
+def projected(run: dict[str, Any], tokens: int, costs: dict[str, float]) -> dict[str, float]:
     """How many times as fast as one node so many would be: measured compute and bytes, assumed networks.
 
     Training a round and moving what the round before has changed go on at the same time; taking changes out and putting
     them in does not. Threads of a node are taken to help in proportion; with the exchange, up to one for each worker.
     """
-    count = found["replicas"]
-    per_round = found["train_seconds"] * threads / count / found["rounds"]  # of one thread
-    waits = found["exchange_seconds"] / count / found["rounds"]
-    adds = found["combine_seconds"] / count / found["rounds"]
-    moved = (found["sent_bytes"] + found["combined_bytes"]) * (count - 1) / count / found["rounds"]
+    count, rounds_ = run["replicas"], run["rounds"]
+    nbytes = (run["sent_bytes"] + run["combined_bytes"]) / rounds_
+    train = costs["train_token"] * tokens / count / rounds_
+    waits, adds = costs["exchange_byte"] * nbytes, costs["combine_byte"] * nbytes
     return {
         f"{t} threads, {network} Gbit/s": round(
-            count * per_round / t / (max(per_round / t, 8e-9 * moved / network) + waits / min(t, count) + adds / t), 2
+            count
+            * (train / t)
+            / (max(train / t, 8e-9 * nbytes * (count - 1) / count / network) + waits / min(t, count) + adds / t),
+            2,
         )
         for t in THREADS
         for network in NETWORKS
@@ -167,8 +180,10 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="mumon-replicas-") as folder:
             measure(given, Path(folder))
     record = json.loads(RESULTS.read_text())
+    tokens = record["tokens"] * record["work"]["epochs"]
+    record["unit_costs"] = unit_costs(record["runs"], tokens, given.threads)
     for run in record["runs"]:
-        run["speed_up"] = projected(run, given.threads)
+        run["speed_up"] = projected(run, tokens, record["unit_costs"])
     RESULTS.write_text(json.dumps(record, indent=1) + "\n")
     draw(record)
 
