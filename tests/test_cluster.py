@@ -75,7 +75,8 @@ class Machines:
     def kill(self):
         if self.second is not None:
             self._nodes.remove_node(self.second, allow_graceful=False)
-        self.second = None
+            self.second = None
+            self.notice()  # or a short training may be over before anybody has missed it
 
     def add(self):
         if self.second is None:
@@ -390,5 +391,6 @@ def test_the_command_line_trains_on_the_cluster(cluster, files, kernels, tmp_pat
     command = [sys.executable, "-m", "mumon", "train", *map(str, files), *target, *options]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=120, env=kernels)
     assert ended.returncode == 0, ended.stderr
-    assert "2 workers" in ended.stderr and "ray" not in (ended.stdout + ended.stderr).lower().replace(str(tmp_path), "")
+    assert "2 workers" in ended.stderr
+    assert not [noise for noise in ("raylet", "ray::", "Traceback", ".cc:") if noise in ended.stdout + ended.stderr]
     assert planted_accuracy(Word2Vec.load(tmp_path / "m", progress=False).wv) > 0.9

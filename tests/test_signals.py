@@ -17,7 +17,7 @@ from samples import files_of, left_over
 
 from mumon import Word2Vec
 from mumon.checkpoints import Checkpoints
-from mumon.cli import train as cli_train
+from mumon.cli import train_run
 from mumon.formats.checkpoint import read_checkpoint
 from mumon.signals import PATIENCE, Interrupted, held_signals, interrupting_signals
 
@@ -169,11 +169,11 @@ def test_before_training_a_signal_leaves_nothing(corpus):
 
 
 def test_a_signal_while_the_model_is_saved_waits_for_it(run, corpus, monkeypatch):
-    def save(model, output, save=cli_train._save):
+    def save(model, output, save=train_run._save):
         signal.raise_signal(signal.SIGTERM)
         save(model, output)
 
-    monkeypatch.setattr(cli_train, "_save", save)
+    monkeypatch.setattr(train_run, "_save", save)
     code, _, err = run("train", corpus, "-o", "m", "--dim", 8, "--epochs", 1, "-q")
     assert (code, err) == (143, "mumon: stopped when m was already trained; it is saved\n")
     assert left_over(corpus.parent) == ["corpus.txt", "m"] and len(Word2Vec.load("m").wv) == 104
