@@ -114,11 +114,7 @@ def encode_files(
     if not is_compiled("encode_text"):
         progress.note("compiling the tokeniser, once for this machine …")
     progress.start("reading", total_bytes(names), "B")
-    encoders = max(1, min(workers, MAX_ENCODERS))
-    tables = [ByteTable() for _ in range(encoders)]
-    free: SimpleQueue[int] = SimpleQueue()
-    for index in range(encoders):
-        free.put(index)
+    tables = new_tables(workers)
     done = replaced = 0
 
     def advance(amount: int) -> None:
@@ -129,6 +125,36 @@ def encode_files(
         for name in names:
             yield from read_pieces(name, options, advance)
 
+    writer = CorpusWriter(folder)
+    try:
+        for index, ids, ends, bad in encoded_pieces(pieces(), options, tables):
+            writer.append(index, ids, ends)
+            replaced += bad
+            progress.update(done, tokens=writer.tokens)
+        writer.finish(tables)
+    finally:
+        writer.close()
+    writer.report(progress)
+    return writer, replaced
+
+
+def new_tables(workers: int) -> list[ByteTable]:
+    """A word table for each of the threads that are to encode."""
+    return [ByteTable() for _ in range(max(1, min(workers, MAX_ENCODERS)))]
+
+
+def encoded_pieces(
+    pieces: Iterable[Piece], options: TextOptions, tables: list[ByteTable]
+) -> Iterator[tuple[int, Ids, npt.NDArray[np.int64], int]]:
+    """Pieces as numbers, in their order, by a thread for each table.
+
+    Of each: the table that numbered its words, their types, the ends of its sentences, and how many characters were not
+    UTF-8.
+    """
+    free: SimpleQueue[int] = SimpleQueue()
+    for index in range(len(tables)):
+        free.put(index)
+
     def encode(piece: Piece) -> tuple[int, Ids, npt.NDArray[np.int64], int]:
         text, bad = prepare(piece, options)
         index = free.get()
@@ -137,21 +163,11 @@ def encode_files(
         finally:
             free.put(index)
 
-    writer = CorpusWriter(folder)
-    try:
-        with ThreadPoolExecutor(encoders, "mumon-encode") as pool:
-            for index, ids, ends, bad in in_order(pool, encode, pieces(), 2 * encoders):
-                writer.append(index, ids, ends)
-                replaced += bad
-                progress.update(done, tokens=writer.tokens)
-        writer.finish(tables)
-    finally:
-        writer.close()
-    writer.report(progress)
-    return writer, replaced
+    with ThreadPoolExecutor(len(tables), "mumon-encode") as pool:
+        yield from _in_order(pool, encode, pieces, 2 * len(tables))
 
 
-def in_order(pool: ThreadPoolExecutor, function: Any, items: Iterable[Any], ahead: int) -> Iterator[Any]:
+def _in_order(pool: ThreadPoolExecutor, function: Any, items: Iterable[Any], ahead: int) -> Iterator[Any]:
     """`map` over a pool that keeps only `ahead` results in memory."""
     waiting: deque[Future[Any]] = deque()
     try:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from queue import SimpleQueue
 from random import Random
 from typing import Any
 
 from mumon.corpus import EncodedCorpus, TextOptions, corpus_from_files
-from mumon.corpus.encode import MAX_ENCODERS, CorpusWriter, in_order
+from mumon.corpus.encode import CorpusWriter, encoded_pieces, new_tables
 from mumon.corpus.encoded import encoded_for_now
 from mumon.corpus.shards import Shard, find_shards, read_shard
 from mumon.corpus.sources import find_files, total_bytes
@@ -74,10 +72,10 @@ def _read(inputs: list[str], options: TextOptions, workers: int, progress: Progr
 
     def encode(folder: Any) -> tuple[CorpusWriter, int]:
         started = time.perf_counter()
-        writer, tables = CorpusWriter(folder), [ByteTable() for _ in range(max(1, min(workers, MAX_ENCODERS)))]
+        writer, tables = CorpusWriter(folder), new_tables(workers)
         progress.start("reading a sample", round(SECONDS * 1000), "ms")
         try:
-            for table, ids, ends, _ in _encoded(reading.pieces(), options, tables):
+            for table, ids, ends, _ in encoded_pieces(reading.pieces(), options, tables):
                 writer.append(table, ids, ends)
                 progress.update(round((time.perf_counter() - started) * 1000), tokens=writer.tokens)
             times[0] = time.perf_counter() - started
@@ -90,26 +88,6 @@ def _read(inputs: list[str], options: TextOptions, workers: int, progress: Progr
 
     corpus = encoded_for_now(encode, ", ".join(inputs[:3]))
     return Sample(corpus, reading.share(total), times[0], times[1], packed)
-
-
-def _encoded(
-    pieces: Iterator[Piece], options: TextOptions, tables: list[ByteTable]
-) -> Iterator[tuple[int, Any, Any, int]]:
-    """Pieces as numbers, by a thread for each table."""
-    free: SimpleQueue[int] = SimpleQueue()
-    for index in range(len(tables)):
-        free.put(index)
-
-    def encode(piece: Piece) -> tuple[int, Any, Any, int]:
-        text, bad = prepare(piece, options)
-        index = free.get()
-        try:
-            return (index, *tables[index].encode(text), bad)
-        finally:
-            free.put(index)
-
-    with ThreadPoolExecutor(len(tables), "mumon-sample") as pool:
-        yield from in_order(pool, encode, pieces, 2 * len(tables))
 
 
 class _Reading:
