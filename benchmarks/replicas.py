@@ -5,7 +5,7 @@
 
 Replicas train one after the other in this process, with one thread each, by the code that workers of a cluster run
 (`mumon.distributed.simulation`): what they exchange is counted, not sent. Beside the grid, at 8 replicas: the rule that
-adds changes up replaced by their sum and by their mean, and all rows exchanged alike, for as many bytes. Writes
+adds changes up replaced by their sum and by their mean, and all rows exchanged alike, more rarely. Writes
 benchmarks/results/replicas.json after every run (and goes on from there), and docs/images/replicas.png.
 """
 
@@ -41,7 +41,7 @@ RULES: dict[str, tuple[Any, str, Any]] = {
     "their mean, by updates": (replica, "PACE", (1e9, 1e9)),
     "all rows alike": (rounds, "EVERY", (1, 1, 1)),
 }
-ALIKE_PERIODS = 4  # times as rarely, all rows take about as many bytes as tiers do
+ALIKE_PERIODS = 4  # times as rarely, all rows take two thirds of the bytes that tiers do
 NETWORKS = (1, 10, 25)  # Gbit/s
 THREADS = (1, 16)  # of a node
 

@@ -15,8 +15,8 @@ from mumon.engine import Engine, Ids, TrainBlock
 from mumon.matrices import Matrix
 
 # How far one update of a source or target row goes, per unit of rate and replica, on the way to where its updates would
-# come to rest: with these the rows of 8 replicas grow as long as those of one, frequent or rare (docs/scale.md). It
-# grows with their number because what they learn at the same time is not as independent as the rule takes it to be.
+# come to rest: the best of a few, by the quality of 2 to 16 replicas (docs/scale.md). It grows with their number
+# because what they learn at the same time is not as independent as the rule takes it to be.
 PACE = (0.05, 0.0125)
 
 
