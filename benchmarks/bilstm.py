@@ -17,7 +17,7 @@ from common import about
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from mumon.evaluation.extrinsic.networks import BiLSTM
+from mumon.experiments.extrinsic.networks import BiLSTM
 
 RESULTS = Path(__file__).parent / "results" / "bilstm.json"
 BATCH, DIM, ROUNDS = 32, 100, 10

@@ -19,7 +19,7 @@ from statistics import median
 from common import about, sentences_of
 
 from mumon import Checkpoints, Word2Vec, corpus_from_files
-from mumon.checkpoints import CheckpointKeeper
+from mumon.training.checkpoints import CheckpointKeeper
 
 RESULTS = Path(__file__).parent / "results" / "checkpoints.json"
 INTERVALS = {"30s": 30, "10m": 600}

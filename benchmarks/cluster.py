@@ -23,7 +23,7 @@ from common import about, sentences_of
 from mumon import Word2Vec
 from mumon.distributed import Cluster
 from mumon.evaluation import evaluate
-from mumon.progress import LineProgress, Progress
+from mumon.utils.progress import LineProgress, Progress
 
 RESULTS = Path(__file__).parent / "results" / "cluster.json"
 SHARDS = 8

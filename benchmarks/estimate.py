@@ -22,8 +22,8 @@ from typing import Any
 
 from common import about, sentences_of
 
-from mumon.bench.launch import launch
 from mumon.kernels import jit
+from mumon.utils.measure_process import launch
 
 RESULTS = Path(__file__).parent / "results" / "estimate.json"
 PART = 700_000

@@ -16,9 +16,9 @@ from pathlib import Path
 from common import about
 
 from mumon import WordVectors
-from mumon.evaluation.extrinsic import ExtrinsicReport, evaluate_extrinsic
-from mumon.paper.extrinsic import BASELINES, ORDER, PAIRS, TITLES
-from mumon.progress import LineProgress
+from mumon.experiments.extrinsic import ExtrinsicReport, evaluate_extrinsic
+from mumon.experiments.paper.extrinsic import BASELINES, ORDER, PAIRS, TITLES
+from mumon.utils.progress import LineProgress
 
 RESULTS = Path(__file__).parent / "results" / "extrinsic.json"
 # The files of the rows of the paper's tables.

@@ -21,13 +21,13 @@ from typing import Any
 from common import sentences_of
 
 from mumon import corpus_from_files
-from mumon.bench.comparison import REFERENCE, Options, compare
-from mumon.bench.results import Results, write_json
-from mumon.bench.systems import choose, mumon_system
-from mumon.bench.work import Work
 from mumon.cli.options import reporter
-from mumon.plot_style import COLOURS, INK, STYLE
-from mumon.settings import SHARING, Settings
+from mumon.experiments.bench.comparison import REFERENCE, Options, compare
+from mumon.experiments.bench.results import Results, write_json
+from mumon.experiments.bench.systems import choose, mumon_system
+from mumon.experiments.bench.work import Work
+from mumon.experiments.plot_style import COLOURS, INK, STYLE
+from mumon.training.settings import SHARING, Settings
 
 HERE = Path(__file__).parent
 RESULTS, PLOT = HERE / "results" / "frontier.json", HERE.parent / "docs" / "images" / "frontier.png"

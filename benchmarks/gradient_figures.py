@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
+from mumon.experiments.paper.cosines import cosine
+from mumon.experiments.plot_style import COLOURS, STYLE, save_figure
 from mumon.kernels.reference import cbow_gradient
-from mumon.paper.cosines import cosine
-from mumon.plot_style import COLOURS, STYLE, save_figure
 
 STEM = Path(__file__).parent.parent / "docs" / "images" / "gradient"
 CONTEXTS = (1, 2, 3, 5, 8, 12, 20, 30, 40)

@@ -19,7 +19,7 @@ from common import about, sentences_of
 
 from mumon import Word2Vec, WordVectors, corpus_from_files
 from mumon.evaluation import SUITE, evaluate, load_tasks
-from mumon.sweep import sweep
+from mumon.experiments.sweep import sweep
 
 RESULTS = Path(__file__).parent / "results" / "rates.json"
 SENTENCES = (60_000, 300_000, 700_000, None)  # None is the whole corpus

@@ -20,12 +20,12 @@ from statistics import median
 from typing import Any
 
 from mumon import MumonError, datasets
-from mumon.bench.comparison import Options, compare
-from mumon.bench.results import Results, write_json
-from mumon.bench.systems import choose
-from mumon.bench.work import Work
-from mumon.bench.zipf import write_zipf_text
 from mumon.cli.options import reporter
+from mumon.estimate.zipf_text import write_zipf_text
+from mumon.experiments.bench.comparison import Options, compare
+from mumon.experiments.bench.results import Results, write_json
+from mumon.experiments.bench.systems import choose
+from mumon.experiments.bench.work import Work
 
 RESULTS = Path(__file__).parent / "results" / "regression.json"
 REFERENCE = "gensim-cbow"

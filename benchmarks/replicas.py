@@ -28,8 +28,8 @@ from mumon.corpus import EncodedCorpus
 from mumon.distributed import replica, rounds
 from mumon.distributed.simulation import Simulation
 from mumon.evaluation import evaluate
-from mumon.plot_style import COLOURS, STYLE
-from mumon.progress import Progress
+from mumon.experiments.plot_style import COLOURS, STYLE
+from mumon.utils.progress import Progress
 
 HERE = Path(__file__).parent
 RESULTS, PLOT = HERE / "results" / "replicas.json", HERE.parent / "docs" / "images" / "replicas.png"

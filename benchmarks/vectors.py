@@ -14,8 +14,8 @@ from pathlib import Path
 
 from common import sentences_of
 
-from mumon.bench.systems import SYSTEMS
-from mumon.bench.work import Job, Work
+from mumon.experiments.bench.systems import SYSTEMS
+from mumon.experiments.bench.work import Job, Work
 
 TRAINED = ("mumon-cbow", "mumon-cbow-faulty", "mumon-sg", "gensim-cbow", "gensim-sg")
 

@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 from maps import draw_bars, draw_map, need_matplotlib, on_a_plane
 
-from mumon.plot_style import STYLE
-from mumon.walks import random_walks
+from mumon.corpus.walks import random_walks
+from mumon.experiments.plot_style import STYLE
 
 LARGE = 8  # modules of a package that counts
 OPTIONS = {"mumon": {"batch": 8}}  # walks come back to a node within a few steps, more often than texts to a word

@@ -22,7 +22,7 @@ from pyarrow import csv
 from scipy import sparse
 from simulate_sessions import simulate
 
-from mumon.plot_style import STYLE
+from mumon.experiments.plot_style import STYLE
 
 NS_EXPONENT = 0.25  # Caselles-Dupré et al. (2018) found other values than word2vec's 0.75 better for recommendation
 

@@ -7,7 +7,7 @@ import importlib.util
 
 import numpy as np
 
-from mumon.plot_style import COLOURS, INK, PALE
+from mumon.experiments.plot_style import COLOURS, INK, PALE
 
 HALO = {"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 1.5}
 

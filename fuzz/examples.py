@@ -14,12 +14,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mumon.checkpoints import Checkpoints
+from mumon.experiments.sweep.plan import Plan
+from mumon.experiments.sweep.runs import Run, _line
+from mumon.experiments.sweep.space import Range
 from mumon.formats import write_vectors
-from mumon.model import Word2Vec
-from mumon.sweep.plan import Plan
-from mumon.sweep.runs import Run, _line
-from mumon.sweep.space import Range
+from mumon.training.checkpoints import Checkpoints
+from mumon.word2vec import Word2Vec
 
 WORDS = ["the", "naïve", "new-york", "of"]
 CHECKPOINT = "epoch-1-block-1.mumon"

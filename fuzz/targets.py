@@ -22,19 +22,19 @@ import numpy as np
 import pyarrow as pa
 
 from mumon.corpus.sources import read_pieces
-from mumon.corpus.table import ByteTable
 from mumon.corpus.text import TextOptions, prepare
+from mumon.corpus.vocabulary import Vocabulary
+from mumon.corpus.word_table import ByteTable
 from mumon.errors import MumonError
-from mumon.evaluation.files import read_task
-from mumon.fasttext_vectors import FastTextVectors
+from mumon.evaluation.task_files import read_task
+from mumon.experiments.sweep import plan, result, runs
 from mumon.formats import detect, read_vectors
 from mumon.formats.base import LoadedVectors
 from mumon.formats.checkpoint import STATE_NAME, read_checkpoint
 from mumon.formats.directory import load_model
-from mumon.model import Word2Vec
-from mumon.resume import standing
-from mumon.sweep import plan, result, runs
-from mumon.vocab import Vocabulary
+from mumon.training.resume import standing
+from mumon.vectors.fasttext_vectors import FastTextVectors
+from mumon.word2vec import Word2Vec
 
 Read = Callable[[Path, bytes], Any]
 SEEDS = Path(__file__).parent / "seeds"

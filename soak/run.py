@@ -26,12 +26,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from mumon import __version__
-from mumon.atomic import atomic_file
-from mumon.checkpoints import KEPT, Checkpoints
 from mumon.errors import MumonError
 from mumon.formats.checkpoint import read_checkpoint
 from mumon.formats.directory import load_model
-from mumon.paths import cache_directory
+from mumon.training.checkpoints import KEPT, Checkpoints
+from mumon.utils.atomic import atomic_file
+from mumon.utils.paths import cache_directory
 
 CONFIGURATIONS = {
     "cbow": [],

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from conftest import write_mirror
-from samples import KINDS, write_extrinsic_mirror
+from tests.conftest import write_mirror
+from tests.samples import KINDS, write_extrinsic_mirror
 
 ROOT = Path(__file__).parent.parent
 FENCE = re.compile(r"^( *)```([\w-]*)[^\n]*\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)

@@ -10,36 +10,36 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mumon import models
-    from mumon.checkpoints import Checkpoints
     from mumon.corpus import EncodedCorpus, TextOptions, corpus_from_files, corpus_from_sentences
+    from mumon.corpus.sentences import LineSentence, PathLineSentences, Text8Corpus
+    from mumon.corpus.vocabulary import Vocabulary
+    from mumon.corpus.walks import random_walks
     from mumon.errors import MumonError
-    from mumon.model import Word2Vec
     from mumon.phrases import FrozenPhrases, Phrases
-    from mumon.sentences import LineSentence, PathLineSentences, Text8Corpus
-    from mumon.vectors import WordVectors
-    from mumon.vectors import WordVectors as KeyedVectors
-    from mumon.vocab import Vocabulary
-    from mumon.walks import random_walks
+    from mumon.training.checkpoints import Checkpoints
+    from mumon.vectors.word_vectors import WordVectors
+    from mumon.vectors.word_vectors import WordVectors as KeyedVectors
+    from mumon.word2vec import Word2Vec
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Checkpoints": "mumon.checkpoints",
+    "Checkpoints": "mumon.training.checkpoints",
     "EncodedCorpus": "mumon.corpus",
     "FrozenPhrases": "mumon.phrases",
     "KeyedVectors": "mumon.models.keyedvectors",
-    "LineSentence": "mumon.sentences",
+    "LineSentence": "mumon.corpus.sentences",
     "MumonError": "mumon.errors",
-    "PathLineSentences": "mumon.sentences",
+    "PathLineSentences": "mumon.corpus.sentences",
     "Phrases": "mumon.phrases",
-    "Text8Corpus": "mumon.sentences",
+    "Text8Corpus": "mumon.corpus.sentences",
     "TextOptions": "mumon.corpus",
-    "Vocabulary": "mumon.vocab",
-    "Word2Vec": "mumon.model",
-    "WordVectors": "mumon.vectors",
+    "Vocabulary": "mumon.corpus.vocabulary",
+    "Word2Vec": "mumon.word2vec",
+    "WordVectors": "mumon.vectors.word_vectors",
     "corpus_from_files": "mumon.corpus",
     "corpus_from_sentences": "mumon.corpus",
-    "random_walks": "mumon.walks",
+    "random_walks": "mumon.corpus.walks",
 }
 __all__ = [
     "Checkpoints",

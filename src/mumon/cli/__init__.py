@@ -33,7 +33,7 @@ from mumon.cli import (
     vocab,
 )
 from mumon.errors import FULL, MumonError
-from mumon.signals import Interrupted, interrupting_signals
+from mumon.utils.signals import Interrupted, interrupting_signals
 
 app = typer.Typer(
     name="mumon",

@@ -22,7 +22,7 @@ def analogy(
 
     Example: mumon analogy king.mumon man king woman
     """
-    from mumon.vectors import WordVectors
+    from mumon.vectors.word_vectors import WordVectors
 
     vectors = WordVectors.load(model)
     ask = vectors.most_similar_cosmul if mul else vectors.most_similar

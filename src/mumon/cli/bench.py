@@ -11,8 +11,8 @@ import typer
 from mumon.cli import options
 
 if TYPE_CHECKING:
-    from mumon.bench.results import Results
-    from mumon.progress import Progress
+    from mumon.experiments.bench.results import Results
+    from mumon.utils.progress import Progress
 
 
 def bench(
@@ -67,11 +67,11 @@ def bench(
 
     Example: mumon bench corpus.txt --sentences 100000
     """
-    from mumon.bench.comparison import Options
-    from mumon.bench.external import external_system
-    from mumon.bench.systems import choose
-    from mumon.bench.work import Work
     from mumon.errors import OptionError
+    from mumon.experiments.bench.comparison import Options
+    from mumon.experiments.bench.external import external_system
+    from mumon.experiments.bench.systems import choose
+    from mumon.experiments.bench.work import Work
 
     progress = options.reporter(quiet)
     if sampler or machine:
@@ -101,7 +101,7 @@ def bench(
 def _thread_counts(given: str | None, scaling: bool) -> list[int] | None:
     """What --threads lists, or powers of two up to all cores for --scaling."""
     from mumon.errors import OptionError
-    from mumon.threads import available_cores
+    from mumon.utils.threads import available_cores
 
     if given is not None:
         try:
@@ -114,8 +114,8 @@ def _thread_counts(given: str | None, scaling: bool) -> list[int] | None:
 
 def _compare(arguments: dict[str, Any], progress: Progress) -> Results:
     """The comparison; Ctrl-C ends in a sentence of its own, for what is done is kept."""
-    from mumon.bench.comparison import Stopped, compare
-    from mumon.signals import interrupted
+    from mumon.experiments.bench.comparison import Stopped, compare
+    from mumon.utils.signals import interrupted
 
     try:
         return compare(**arguments, progress=progress)
@@ -125,7 +125,7 @@ def _compare(arguments: dict[str, Any], progress: Progress) -> Results:
 
 
 def _measure_samplers(draws: int, vocab: str, folder: Path, progress: Progress, json: bool, quiet: bool) -> None:
-    from mumon.bench.sampler_times import measure, sizes
+    from mumon.experiments.bench.sampler_times import measure, sizes
 
     results = measure(sizes(vocab), draws, folder, progress)
     if json:
@@ -137,8 +137,8 @@ def _measure_samplers(draws: int, vocab: str, folder: Path, progress: Progress, 
 
 
 def _measure_machine(json: bool) -> None:
-    from mumon.bench.machine import describe
-    from mumon.bench.roofline import measure
+    from mumon.experiments.bench.machine import describe
+    from mumon.experiments.bench.roofline import measure
 
     machine = {**describe(), "limits": measure()}
     if json:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mumon.bench.machine import shown
-from mumon.bench.quality import MEAN
-from mumon.bench.report import (
+from mumon.cli.tables import new_table, plain, stdout
+from mumon.experiments.bench.machine import shown
+from mumon.experiments.bench.quality import MEAN
+from mumon.experiments.bench.report import (
     mean_cell,
     memory_cell,
     relative_cell,
@@ -16,12 +17,11 @@ from mumon.bench.report import (
     seconds_cell,
     speed,
 )
-from mumon.cli.tables import new_table, plain, stdout
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from mumon.bench.results import Results
+    from mumon.experiments.bench.results import Results
 
 
 def show(results: Results, folder: Path) -> None:

@@ -19,9 +19,9 @@ def demo(
     from rich.console import Console
     from rich.table import Table
 
-    from mumon.demo import documentation
+    from mumon.cli.demo_text import documentation
     from mumon.formats import check_target
-    from mumon.model import Word2Vec
+    from mumon.word2vec import Word2Vec
 
     if output is not None:
         check_target(output)

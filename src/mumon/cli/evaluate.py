@@ -16,7 +16,7 @@ from mumon.cli import eval_tables, extrinsic, options
 
 if TYPE_CHECKING:
     from mumon.evaluation import Report
-    from mumon.vectors import WordVectors
+    from mumon.vectors.word_vectors import WordVectors
 
 
 # Options that only one kind of evaluation has.
@@ -164,7 +164,7 @@ def _check_kind(context: typer.Context, is_extrinsic: bool) -> None:
 def _load(paths: Sequence[str]) -> dict[str, WordVectors]:
     """The vectors by a short name: the file's own, or as much of its path as tells it from the others."""
     from mumon.errors import OptionError
-    from mumon.vectors import WordVectors
+    from mumon.vectors.word_vectors import WordVectors
 
     resolved = [Path(path) for path in paths]
     if len(set(resolved)) < len(resolved):

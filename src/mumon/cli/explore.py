@@ -49,10 +49,10 @@ def explore(
     Example: mumon explore king.mumon
     """
     from mumon.errors import OptionError
-    from mumon.explore import serve
-    from mumon.explore.maps import Maps
-    from mumon.explore.models import open_models
-    from mumon.explore.projection import require_umap
+    from mumon.integrations.explore import serve
+    from mumon.integrations.explore.maps import Maps
+    from mumon.integrations.explore.models import open_models
+    from mumon.integrations.explore.projection import require_umap
 
     if missing := [name for name in LIBRARIES if importlib.util.find_spec(name) is None]:
         which = "neither is" if len(missing) == len(LIBRARIES) else f"{missing[0]} is not"
@@ -61,7 +61,7 @@ def explore(
         )
     if projection is Projection.umap:
         require_umap()
-    from mumon.explore.app import LOOPBACK, application
+    from mumon.integrations.explore.app import LOOPBACK, application
 
     progress = options.reporter(quiet=False)
     listener = serve.listen(host, port)  # before the models are read: a wrong address should not cost that time

@@ -14,9 +14,9 @@ import typer
 from mumon.cli import options
 
 if TYPE_CHECKING:
-    from mumon.evaluation.extrinsic import Budget, ExtrinsicReport
-    from mumon.progress import Progress
-    from mumon.vectors import WordVectors
+    from mumon.experiments.extrinsic import Budget, ExtrinsicReport
+    from mumon.utils.progress import Progress
+    from mumon.vectors.word_vectors import WordVectors
 
 PANEL = "Extrinsic tasks"
 
@@ -56,7 +56,7 @@ def chosen(
     name: BudgetName, draws: int | None, width: int | None, epochs: int | None, train_sentences: int | None
 ) -> Budget:
     """The budget that the options ask for."""
-    from mumon.evaluation.extrinsic.plan import chosen_budget
+    from mumon.experiments.extrinsic.plan import chosen_budget
 
     widths = {"encoder_width": width, "tagger_width": width}
     return chosen_budget(name.value, draws=draws, **widths, epochs=epochs, train_sentences=train_sentences)
@@ -77,8 +77,8 @@ def run(
     csv: bool,
 ) -> None:
     """Evaluate and show; Ctrl-C ends in a sentence of its own, for here something was kept."""
-    from mumon.evaluation.extrinsic.evaluate import checked, evaluate_extrinsic
-    from mumon.signals import interrupted
+    from mumon.experiments.extrinsic.evaluate import checked, evaluate_extrinsic
+    from mumon.utils.signals import interrupted
 
     names, others = options.names(tasks), options.names((baselines or "").lower())
     checked(names, others)  # before the models are read

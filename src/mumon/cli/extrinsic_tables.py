@@ -9,7 +9,7 @@ from mumon.cli.tables import interval, new_table, number, plain, signed_interval
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from mumon.evaluation.extrinsic import ExtrinsicReport
+    from mumon.experiments.extrinsic import ExtrinsicReport
 
 TITLES = {
     "sst2": "SST-2",

@@ -9,7 +9,7 @@ import typer
 from mumon.cli import options
 
 if TYPE_CHECKING:
-    from mumon.gradcheck import Check
+    from mumon.training.gradcheck import Check
 
 
 def gradcheck(
@@ -29,7 +29,7 @@ def gradcheck(
     import json as json_
 
     from mumon.errors import TrainingError
-    from mumon.gradcheck import check_gradients
+    from mumon.training.gradcheck import check_gradients
 
     if json:
         checks = list(check_gradients(contexts, negative, dim, seed))
@@ -49,8 +49,8 @@ def _show(contexts: int, negative: int, dim: int, seed: int) -> list[Check]:
     from rich.console import Console
     from rich.table import Table
 
-    from mumon.gradcheck import TOLERANCE, check_gradients
     from mumon.kernels.jit import is_compiled
+    from mumon.training.gradcheck import TOLERANCE, check_gradients
 
     console = Console()
     table = Table(box=None, header_style="bold", padding=(0, 1))

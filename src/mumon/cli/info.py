@@ -16,8 +16,8 @@ def info(model: options.Model, json: options.Json = False) -> None:
     """
     from mumon.formats import detect
     from mumon.formats.directory import load_model
-    from mumon.position import Epoch
-    from mumon.vectors import WordVectors
+    from mumon.training.run_state import Epoch
+    from mumon.vectors.word_vectors import WordVectors
 
     about: dict[str, Any] = {"path": model, "format": detect(model).name}
     training: dict[str, Any] = {}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from mumon.progress import Progress
+    from mumon.utils.progress import Progress
 
 Corpus = Annotated[
     list[str],
@@ -50,7 +50,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but erro
 
 def reporter(quiet: bool, log_json: bool = False) -> Progress:
     """What the user asked to see: a bar on a terminal, plain lines elsewhere, JSON lines, or nothing."""
-    from mumon.progress import BarProgress, JsonProgress, LineProgress, Progress
+    from mumon.utils.progress import BarProgress, JsonProgress, LineProgress, Progress
 
     if log_json:
         return JsonProgress(sys.stdout)
@@ -99,9 +99,9 @@ def spare_inputs(inputs: list[str], output: str, *outputs: str) -> None:
 
 def check_vocabulary_target(path: str) -> None:
     """Refuse a place for `word count` lines if they cannot be written there, or if anything else is there already."""
-    from mumon.atomic import check_file_target
+    from mumon.corpus.vocabulary import Vocabulary
     from mumon.errors import FormatError, OptionError
-    from mumon.vocab import Vocabulary
+    from mumon.utils.atomic import check_file_target
 
     target = check_file_target(path)
     if target.exists() and target.stat().st_size:

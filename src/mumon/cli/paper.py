@@ -12,8 +12,8 @@ import typer
 from mumon.cli import options
 
 if TYPE_CHECKING:
-    from mumon.paper import PaperReport
-    from mumon.progress import Progress
+    from mumon.experiments.paper import PaperReport
+    from mumon.utils.progress import Progress
 
 COLOURS = {"holds": "green", "does not hold": "red", "undecided": "yellow", "not judged": "cyan"}
 
@@ -88,8 +88,8 @@ def paper(
 
 
 def _run(names: list[str], asked: dict[str, Any], progress: Progress) -> PaperReport:
-    from mumon.paper import run_paper
-    from mumon.signals import Interrupted, interrupted
+    from mumon.experiments.paper import run_paper
+    from mumon.utils.signals import Interrupted, interrupted
 
     try:
         return run_paper(names, **asked)
@@ -120,10 +120,10 @@ def _estimate(
     from dataclasses import asdict
 
     from mumon.corpus import corpus_from_files
-    from mumon.paper import estimate as estimates
-    from mumon.paper.run import chosen_items
-    from mumon.paper.scales import scale_of
-    from mumon.threads import available_cores
+    from mumon.experiments.paper import estimate as estimates
+    from mumon.experiments.paper.run import chosen_items
+    from mumon.experiments.paper.scales import scale_of
+    from mumon.utils.threads import available_cores
 
     chosen, workers = scale_of(scale), threads or available_cores()
     wanted = {item.name for item in chosen_items(names)[0]}

@@ -13,7 +13,7 @@ from mumon.cli import options
 if TYPE_CHECKING:
     from mumon.corpus import EncodedCorpus
     from mumon.phrases import FrozenPhrases
-    from mumon.progress import Progress
+    from mumon.utils.progress import Progress
 
 
 class Scoring(str, Enum):
@@ -62,10 +62,10 @@ def phrases(
 
     Example: mumon phrases corpus.txt -o phrases.json --apply joined.txt
     """
-    from mumon.atomic import check_file_target
     from mumon.corpus import TextOptions, corpus_from_files
     from mumon.phrases import ENGLISH_CONNECTOR_WORDS, Phrases
-    from mumon.threads import available_cores
+    from mumon.utils.atomic import check_file_target
+    from mumon.utils.threads import available_cores
 
     targets = [name for name in (output, apply) if name is not None]
     for number, name in enumerate(targets):
@@ -88,7 +88,7 @@ def phrases(
 
 
 def _write_joined(frozen: FrozenPhrases, corpus: EncodedCorpus, path: str, progress: Progress) -> None:
-    from mumon.atomic import atomic_file
+    from mumon.utils.atomic import atomic_file
 
     progress.start("joining", corpus.sentences, "sentences")
     with atomic_file(path) as file:

@@ -19,7 +19,7 @@ def similar(
 
     Example: mumon similar king.mumon king
     """
-    from mumon.vectors import WordVectors
+    from mumon.vectors.word_vectors import WordVectors
 
     pairs = WordVectors.load(model).most_similar(words, topn=topn)
     options.show_ranking(pairs, json, {"words": words})

@@ -10,8 +10,8 @@ import typer
 from mumon.cli import options
 
 if TYPE_CHECKING:
-    from mumon.progress import Progress
-    from mumon.sweep import SweepResult
+    from mumon.experiments.sweep import SweepResult
+    from mumon.utils.progress import Progress
 
 # Options as the shell spells them, in the order in which the grid runs: the rate moves fastest, so that one line of the
 # curve is finished after the other.
@@ -143,7 +143,7 @@ def sweep(
 
 def _space(lists: dict[str, str | None], at_random: bool) -> dict[str, Any]:
     """What the lists ask for; the default rates join in where nothing would vary."""
-    from mumon.sweep.space import checked_space, parse_values, swept
+    from mumon.experiments.sweep.space import checked_space, parse_values, swept
 
     space = {NAMES[name]: parse_values(NAMES[name], text) for name, text in lists.items() if text is not None}
     if "alpha" not in space and not swept(space):
@@ -153,9 +153,9 @@ def _space(lists: dict[str, str | None], at_random: bool) -> dict[str, Any]:
 
 def _run(corpus: list[str], space: dict[str, Any], arguments: dict[str, Any], progress: Progress) -> SweepResult:
     """The sweep; Ctrl-C ends in a sentence of its own, for here something was saved."""
-    from mumon.signals import interrupted
-    from mumon.sweep import sweep as run
-    from mumon.sweep.runs import finished
+    from mumon.experiments.sweep import sweep as run
+    from mumon.experiments.sweep.runs import finished
+    from mumon.utils.signals import interrupted
 
     try:
         return run(corpus, space, **arguments)

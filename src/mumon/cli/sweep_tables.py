@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mumon.cli.tables import interval, new_table, number, plain, signed_interval, stdout
-from mumon.sweep.reporting import described, spent
-from mumon.sweep.space import label, shown
+from mumon.experiments.sweep.reporting import described, spent
+from mumon.experiments.sweep.space import label, shown
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from mumon.sweep.choice import Configuration
-    from mumon.sweep.result import SweepResult
+    from mumon.experiments.sweep.result import SweepResult
+    from mumon.experiments.sweep.selection import Configuration
 
 MOST_ROWS = 30  # the others are in result.json
 BAR_WIDTH = 16

@@ -10,7 +10,7 @@ from mumon.cli import options
 from mumon.cli import train_options as o
 
 if TYPE_CHECKING:
-    from mumon.progress import Progress
+    from mumon.utils.progress import Progress
 
 # What `Word2Vec` is not told.
 BESIDE_TRAINING = {
@@ -163,7 +163,7 @@ def _estimate(
     json: bool,
 ) -> None:
     from mumon.cli.train_estimate import show_estimate
-    from mumon.model import Word2Vec
+    from mumon.word2vec import Word2Vec
 
     if from_ is None:
         model = Word2Vec(progress=progress, **given)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mumon.model import Word2Vec
-    from mumon.progress import Progress
+    from mumon.utils.progress import Progress
+    from mumon.word2vec import Word2Vec
 
 
 def show_estimate(
@@ -27,11 +27,11 @@ def show_estimate(
     """Estimate the training of a model with these options, and print it."""
     import json
 
-    from mumon.checkpoints import DEFAULT_EVERY, Every
     from mumon.corpus.sources import STDIN
     from mumon.errors import OptionError
     from mumon.estimate import Plan, estimate
-    from mumon.estimate.told import lines, to_json
+    from mumon.estimate.report import lines, to_json
+    from mumon.training.checkpoints import DEFAULT_EVERY, Every
 
     if STDIN in corpus or any(Path(name).is_fifo() for name in corpus):
         raise OptionError(

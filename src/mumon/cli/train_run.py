@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from mumon.checkpoints import Checkpoints
-    from mumon.model import Word2Vec
-    from mumon.progress import Progress
+    from mumon.training.checkpoints import Checkpoints
+    from mumon.utils.progress import Progress
+    from mumon.word2vec import Word2Vec
 
 
 class Kept(NamedTuple):
@@ -30,8 +30,8 @@ def run_training(
     kept: Kept,
     progress: Progress,
 ) -> None:
-    from mumon.checkpoints import Checkpoints
-    from mumon.signals import held_signals
+    from mumon.training.checkpoints import Checkpoints
+    from mumon.utils.signals import held_signals
 
     checkpoints = Checkpoints(_beside(output), kept.every, resume=kept.resume, restart=kept.restart)
     if from_ is None or Path(from_) != Path(output):
@@ -50,7 +50,7 @@ def run_training(
 
 def _beside(output: str) -> Path:
     """The folder of checkpoints; a link and what it leads to have the same."""
-    from mumon.checkpoints import SUFFIX
+    from mumon.training.checkpoints import SUFFIX
 
     path = Path(output).resolve() if Path(output).is_symlink() else Path(output)
     return path.with_name(f"{path.name}{SUFFIX}")
@@ -72,7 +72,7 @@ def _train(
     checkpoints: Checkpoints,
     progress: Progress,
 ) -> Word2Vec:
-    from mumon.model import Word2Vec
+    from mumon.word2vec import Word2Vec
 
     if from_ is None:
         return Word2Vec(corpus_file=corpus, progress=progress, checkpoints=checkpoints, **given)
@@ -93,9 +93,9 @@ def starting_model(from_: str, given: dict[str, Any], progress: Progress) -> Wor
     """The model to go on from; options that were given replace what it was trained with."""
     from mumon.corpus import TextOptions
     from mumon.formats.directory import is_trainable
-    from mumon.model import Word2Vec
-    from mumon.model_runs import MODEL_OPTIONS
-    from mumon.settings import Settings
+    from mumon.training.model_runs import MODEL_OPTIONS
+    from mumon.training.settings import Settings
+    from mumon.word2vec import Word2Vec
 
     if not Path(from_).is_dir() or not is_trainable(from_):
         return Word2Vec.from_vectors(from_, progress=progress, **given)

@@ -28,8 +28,8 @@ def vocab(
     Example: mumon vocab corpus.txt --min-count 10 -o words.txt
     """
     from mumon.corpus import TextOptions, corpus_from_files
-    from mumon.threads import available_cores
-    from mumon.vocab import Vocabulary
+    from mumon.corpus.vocabulary import Vocabulary
+    from mumon.utils.threads import available_cores
 
     if output is not None:
         options.spare_inputs(corpus, output)

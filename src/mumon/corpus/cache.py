@@ -12,12 +12,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from mumon import paths
-from mumon.atomic import sync_directory, sync_tree
-from mumon.claims import Claim, claim, remove_abandoned
 from mumon.corpus.filesystem import About, is_url, look_at, shown_url
 from mumon.corpus.sources import unreadable
 from mumon.errors import FULL, CorpusError
+from mumon.utils import paths
+from mumon.utils.atomic import sync_directory, sync_tree
+from mumon.utils.file_lock import Claim, claim, remove_abandoned
 
 INFO = "corpus.json"  # written last: its presence says that the others are whole
 TEMPORARY = "mumon-encoding-"  # folders outside the cache

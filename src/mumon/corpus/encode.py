@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mumon.corpus.sources import read_pieces, total_bytes
-from mumon.corpus.table import ByteTable, Ids, TokenTable, ranked
 from mumon.corpus.text import Piece, TextOptions, prepare
+from mumon.corpus.word_table import ByteTable, Ids, TokenTable, ranked
 from mumon.errors import CorpusError, OptionError
-from mumon.progress import Progress
+from mumon.utils.progress import Progress
 
 # A longer sentence is cut, without losing a token, so that blocks of work and their buffers stay small.
 MAX_SENTENCE = 10_000

@@ -22,7 +22,7 @@ from mumon.corpus.filesystem import is_url
 from mumon.corpus.sources import find_files, is_json_lines, spoken_name
 from mumon.corpus.text import TextOptions
 from mumon.errors import CorpusError
-from mumon.progress import Progress
+from mumon.utils.progress import Progress
 
 AT_ONCE = 1 << 20  # sentences looked at together
 NAMELESS = "nobody tells when these files change: the text is encoded for this run only"

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from itertools import accumulate
 from typing import Any
 
-from mumon.compression import check_expansion, known_size
 from mumon.corpus.text import DOCUMENT_END, Piece
 from mumon.errors import CorpusError, one_line, some_names
+from mumon.utils.compression import check_expansion, known_size
 
 MAGIC = b"PAR1"
 ROWS_AT_ONCE = 256

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mumon.compression import compression_of, known_size
 from mumon.corpus.filesystem import is_url
 from mumon.corpus.parquet import is_parquet, parquet_pieces, row_group_starts
 from mumon.corpus.sources import PIECE_BYTES, STDIN, cut, find_files, is_json_lines, opened, read_pieces, spoken_name
 from mumon.corpus.text import DEFAULT_FIELD, Piece, TextOptions
 from mumon.errors import CorpusError
-from mumon.settings import whole_number
+from mumon.utils.compression import compression_of, known_size
+from mumon.utils.validation import whole_number
 
 SHARD_BYTES = 64 << 20
 

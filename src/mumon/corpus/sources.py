@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mumon.compression import DAMAGE, ExpansionError, decompressed, known_size
 from mumon.corpus.filesystem import is_url, local_path, look_at, shown_url
 from mumon.corpus.listing import MODEL, MODEL_FOLDERS, find_urls
 from mumon.corpus.parquet import damaged, is_parquet, parquet_pieces
 from mumon.corpus.remote import open_url
 from mumon.corpus.text import DEFAULT_FIELD, Piece, TextOptions
 from mumon.errors import CorpusError
+from mumon.utils.compression import DAMAGE, ExpansionError, decompressed, known_size
 
 STDIN = "-"
 PIECE_BYTES = 1 << 20

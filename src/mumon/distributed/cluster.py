@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mumon.errors import OptionError, one_line
-from mumon.settings import finite_number, whole_number
+from mumon.utils.validation import finite_number, whole_number
 
 if TYPE_CHECKING:
     from mumon.corpus import EncodedCorpus, TextOptions
     from mumon.distributed.corpus import DistributedCorpus
-    from mumon.progress import Progress
+    from mumon.utils.progress import Progress
 
 RESERVE = 0.05  # of a CPU: a worker leaves as much for Ray to encode again what a lost node held
 GRACE = 30.0  # seconds that a worker may take to come back before the others go on without it
@@ -118,7 +118,7 @@ class Cluster:
         )
 
     def _local_cpus(self) -> int:
-        from mumon.threads import available_cores
+        from mumon.utils.threads import available_cores
 
         return max(available_cores(), (self.workers or 1) * (self.threads or 1))
 

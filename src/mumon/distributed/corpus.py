@@ -13,11 +13,11 @@ import numpy.typing as npt
 
 from mumon.corpus import EncodedCorpus, TextOptions
 from mumon.corpus.shards import find_shards
-from mumon.corpus.table import by_rank
+from mumon.corpus.word_table import by_rank
 from mumon.distributed.cluster import RESERVE, import_ray
 from mumon.distributed.parts import About, about, cut, encode_shard, merge_words
 from mumon.errors import CorpusError, MumonError, one_line
-from mumon.progress import Progress
+from mumon.utils.progress import Progress
 
 FAN_IN = 8  # tables of words that a task of the tree merges
 

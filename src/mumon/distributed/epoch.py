@@ -17,12 +17,12 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mumon.distributed.crew import Member
 from mumon.distributed.worker import Report, Work
+from mumon.distributed.worker_pool import Member
 from mumon.errors import TrainingError, one_line
-from mumon.position import Position
-from mumon.settings import Schedule
-from mumon.training import divergence
+from mumon.training.run_state import Position
+from mumon.training.settings import Schedule
+from mumon.training.trainer import divergence
 
 if TYPE_CHECKING:
     from mumon.distributed.trainer import ClusterTrainer

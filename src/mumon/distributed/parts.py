@@ -15,9 +15,9 @@ import numpy.typing as npt
 from mumon.corpus import EncodedCorpus, TextOptions
 from mumon.corpus.encode import CorpusWriter
 from mumon.corpus.shards import Shard, read_shard
-from mumon.corpus.table import ByteTable
 from mumon.corpus.text import prepare
-from mumon.engine import block_bounds
+from mumon.corpus.word_table import ByteTable
+from mumon.training.engine import block_bounds
 
 PART_TOKENS = 2_000_000  # 8 MB of ids: many to an epoch, few enough for a driver to keep count of
 SAMPLES, SAMPLE_TOKENS = 16, 128  # consecutive tokens of a part that the rule for rates looks at

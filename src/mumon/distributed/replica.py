@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mumon.corpus import EncodedCorpus
-from mumon.engine import Engine, Ids, TrainBlock
-from mumon.matrices import Matrix
+from mumon.training.engine import Engine, Ids, TrainBlock
+from mumon.training.weights import Matrix
 
 # How far one update of a source or target row goes, per unit of rate and replica, on the way to where its updates would
 # come to rest: the best of a few, by the quality of 2 to 16 replicas (docs/scale.md). It grows with their number

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from mumon.sampling import CERTAIN, keep_chances
+from mumon.training.sampling import CERTAIN, keep_chances
 
 # Rounds between two exchanges of a row: each, if its word is frequent; every fourth, if it is less so; else every 16th.
 EVERY = (1, 4, 16)

@@ -13,10 +13,10 @@ import numpy.typing as npt
 from mumon.corpus import EncodedCorpus
 from mumon.distributed.replica import Both, Replica, combine, paces
 from mumon.distributed.rounds import Stretch, Tiers, plan_epoch
-from mumon.engine import Engine, Ids, block_bounds
-from mumon.matrices import Matrix
-from mumon.progress import Progress
-from mumon.settings import Schedule, Settings
+from mumon.training.engine import Engine, Ids, block_bounds
+from mumon.training.settings import Schedule, Settings
+from mumon.training.weights import Matrix
+from mumon.utils.progress import Progress
 
 
 @dataclass

@@ -7,21 +7,21 @@ import time
 import numpy as np
 import numpy.typing as npt
 
+from mumon.corpus.vocabulary import Vocabulary
 from mumon.distributed.cluster import Cluster
 from mumon.distributed.corpus import DistributedCorpus
-from mumon.distributed.crew import Crew
 from mumon.distributed.epoch import ClusterEpoch
 from mumon.distributed.rounds import Tiers, plan_epoch, usual_period
-from mumon.engine import training_kernel
+from mumon.distributed.worker_pool import Crew
 from mumon.errors import CorpusError
-from mumon.matrices import Matrix
-from mumon.memory import spoken_bytes
-from mumon.position import Position
-from mumon.progress import Progress
-from mumon.settings import Schedule, Settings
-from mumon.signals import Held
-from mumon.training import Keeper, Trainer
-from mumon.vocab import Vocabulary
+from mumon.training.engine import training_kernel
+from mumon.training.run_state import Position
+from mumon.training.settings import Schedule, Settings
+from mumon.training.trainer import Keeper, Trainer
+from mumon.training.weights import Matrix
+from mumon.utils.memory import format_bytes
+from mumon.utils.progress import Progress
+from mumon.utils.signals import Held
 
 SHOWN = 8  # workers, one by one
 
@@ -74,7 +74,7 @@ class ClusterTrainer(Trainer):
         seconds = sum(member.seconds for member in members)
         if seconds and len(members) > 1:
             waited = 100 * sum(member.waited for member in members) / seconds
-            sent = spoken_bytes(sum(member.nbytes for member in members) // len(members))
+            sent = format_bytes(sum(member.nbytes for member in members) // len(members))
             self.progress.note(f"each worker sent {sent} to the others, and waited for them {waited:.0f} % of the time")
         self.crew.dismiss()
 

@@ -17,12 +17,12 @@ from mumon.corpus import EncodedCorpus
 from mumon.distributed.parts import rows_of
 from mumon.distributed.replica import Both, Replica, combine, paces
 from mumon.distributed.rounds import Stretch
-from mumon.engine import Engine, Ids, TrainBlock, block_bounds
-from mumon.matrices import Matrix, new_matrix
-from mumon.memory import check_memory
-from mumon.position import Block
-from mumon.progress import Progress
-from mumon.settings import Settings
+from mumon.training.engine import Engine, Ids, TrainBlock, block_bounds
+from mumon.training.memory import check_memory
+from mumon.training.run_state import Block
+from mumon.training.settings import Settings
+from mumon.training.weights import Matrix, new_matrix
+from mumon.utils.progress import Progress
 
 LOOKUPS = 64  # tables from words of a part to rows, which are kept
 

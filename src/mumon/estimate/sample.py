@@ -14,9 +14,9 @@ from mumon.corpus.encode import CorpusWriter, encoded_pieces, new_tables
 from mumon.corpus.encoded import encoded_for_now
 from mumon.corpus.shards import Shard, find_shards, read_shard
 from mumon.corpus.sources import find_files, total_bytes
-from mumon.corpus.table import ByteTable
 from mumon.corpus.text import Piece, prepare
-from mumon.progress import Progress
+from mumon.corpus.word_table import ByteTable
+from mumon.utils.progress import Progress
 
 SECONDS = 4.0  # of reading
 SHARD_BYTES = 4 << 20  # places of this size are looked at, in random order

@@ -11,12 +11,12 @@ import numpy as np
 
 from mumon.corpus import EncodedCorpus, TextOptions
 from mumon.errors import OptionError
-from mumon.estimate.growth import Growth
-from mumon.estimate.likeness import Likeness, likeness
+from mumon.estimate.heaps_law import Growth
 from mumon.estimate.sample import Sample, read_sample
-from mumon.model import Word2Vec
-from mumon.model_runs import Merge
-from mumon.progress import Progress
+from mumon.estimate.vocab_projection import Likeness, likeness
+from mumon.training.model_runs import Merge
+from mumon.utils.progress import Progress
+from mumon.word2vec import Word2Vec
 
 MADE_UP_SENTENCES, MADE_UP_WORDS = 100_000, 200_000
 TYPES_PER_WORD = 4.0  # distinct words for each that occurs 5 times, as in 65 M words of the English Wikipedia
@@ -47,7 +47,7 @@ def known_text(
     if tokens is None or words is None:
         raise OptionError("there is 0 text to look at; name files, or say how much it is with --tokens and --words")
     with tempfile.TemporaryDirectory(prefix="mumon-estimate-") as folder:
-        from mumon.bench.zipf import write_zipf_text
+        from mumon.estimate.zipf_text import write_zipf_text
 
         path = write_zipf_text(Path(folder) / "text.txt", MADE_UP_SENTENCES, min(words, MADE_UP_WORDS))
         sample = read_sample([str(path)], TextOptions(), model.settings.workers, progress, fresh=True)

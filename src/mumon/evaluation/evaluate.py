@@ -11,16 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mumon.errors import OptionError
-from mumon.evaluation.analogy import Method, solve
 from mumon.evaluation.bootstrap import Outcome, interval, stream
 from mumon.evaluation.groups import outlier_positions, purity
 from mumon.evaluation.report import MISSING, Missing, Report, Score
-from mumon.evaluation.tasks import FOLDS, Fold, Task, load_tasks
-from mumon.evaluation.words import Finder
-from mumon.model import Word2Vec
-from mumon.neighbours import cosines
-from mumon.progress import Progress, chosen_progress
-from mumon.vectors import WordVectors
+from mumon.evaluation.suite import load_tasks
+from mumon.evaluation.tasks import FOLDS, Fold, Task
+from mumon.evaluation.word_lookup import Finder
+from mumon.utils.progress import Progress, chosen_progress
+from mumon.vectors.analogies import Method, solve
+from mumon.vectors.neighbours import cosines
+from mumon.vectors.word_vectors import WordVectors
+from mumon.word2vec import Word2Vec
 
 Vectors = WordVectors | Word2Vec | str | os.PathLike[str]
 

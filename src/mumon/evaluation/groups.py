@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mumon.evaluation.tasks import Task
-from mumon.evaluation.words import Finder
-from mumon.neighbours import Floats, unit
+from mumon.evaluation.word_lookup import Finder
+from mumon.vectors.neighbours import Floats, unit
 
 RESTARTS = 10  # k-means finds different clusters from different starts; the tightest is kept
 

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mumon.errors import OptionError
-from mumon.progress import Progress
 
 Kind = Literal["similarity", "analogy", "categories", "outliers"]
 Fold = Literal["dev", "test", "all"]
 FOLDS: tuple[Fold, ...] = ("dev", "test", "all")
 
-# The paper's five, in the order of its Table 1. SYN is MSR's analogies, MIXED is Google's.
 MEAN = "mean"  # of the tasks, where one is named
-SUITE = ("ws353", "men", "rw", "syn", "mixed")
 SEMANTIC = ("capital-common-countries", "capital-world", "currency", "city-in-state", "family")
 
 
@@ -73,20 +68,6 @@ class Task:
         return groups
 
 
-def load_tasks(
-    names: Sequence[str | os.PathLike[str] | Task] | None = None, *, progress: Progress | None = None
-) -> list[Task]:
-    """Tasks by name (ws353, men, rw, syn, mixed) or from files of your own; without names, the paper's five.
-
-    A name that is also a file in the current folder means the data set; write ./ws353 for the file. A `Task` is taken
-    as it is.
-    """
-    given = SUITE if names is None else names
-    tasks = [each if isinstance(each, Task) else _loaded(each, progress) for each in given]
-    check_names(tasks)
-    return tasks
-
-
 def check_names(tasks: Sequence[Task]) -> None:
     """Refuse tasks that a report could not tell apart."""
     names = [task.name for task in tasks]
@@ -94,25 +75,6 @@ def check_names(tasks: Sequence[Task]) -> None:
         if name == MEAN or names.count(name) > 1:
             taken = "is what the mean of all tasks is called" if name == MEAN else "is the name of two tasks"
             raise OptionError(f"{name!r} {taken}; rename the file")
-
-
-def _loaded(name: str | os.PathLike[str], progress: Progress | None) -> Task:
-    from mumon import datasets
-    from mumon.evaluation.files import read_task
-
-    known = datasets.ALIASES.get(str(name).lower(), str(name).lower())
-    if known in SUITE:
-        task = read_task(datasets.fetch(known, progress), name=known)
-        return _by_possessive(task) if known == "syn" else task
-    if Path(name).exists():
-        return read_task(name)
-    raise OptionError(f"{str(name)!r} is neither a file nor one of the {len(SUITE)} tasks {', '.join(SUITE)}")
-
-
-def _by_possessive(task: Task) -> Task:
-    """MSR's questions in two sections: many tokenisers leave no possessives, which then are all missing."""
-    sections = ["possessive" if any(map(is_possessive, words)) else "inflection" for words in task.items]
-    return replace(task, sections=tuple(sections))
 
 
 def is_possessive(word: str) -> bool:

@@ -176,7 +176,7 @@ def check_target(path: str | os.PathLike[str], format: str | None = None) -> Non
 
     It must be possible to write there, and what is there already may only be an earlier model, or other vectors.
     """
-    from mumon.atomic import check_directory_target, check_file_target
+    from mumon.utils.atomic import check_directory_target, check_file_target
 
     chosen = format_for(path, format)
     if chosen.name == "mumon":

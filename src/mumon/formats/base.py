@@ -15,11 +15,11 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mumon import compression
 from mumon.errors import FormatError, MumonError, one_line
+from mumon.utils import compression
 
 if TYPE_CHECKING:
-    from mumon.subwords import Subwords
+    from mumon.corpus.subwords import Subwords
 
 Floats = NDArray[np.float32]
 Counts = NDArray[np.int64]

@@ -16,11 +16,11 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from mumon.atomic import CONFIG_NAME
 from mumon.errors import FormatError, one_line
 from mumon.formats.directory import HISTORY_NAME, VOCAB_NAME, LoadedModel, load_model
 from mumon.formats.tensors import TENSORS_NAME
-from mumon.strict_json import parse
+from mumon.utils.atomic import CONFIG_NAME
+from mumon.utils.strict_json import parse
 
 STATE_NAME = "checkpoint.json"
 FORMAT, FORMAT_VERSION = "mumon checkpoint", 1

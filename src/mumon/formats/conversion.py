@@ -9,7 +9,7 @@ from pathlib import Path
 from mumon.formats import check_target, detect, open_vectors, writable, write_source
 from mumon.formats.base import Block, Source
 from mumon.formats.directory import load_model, save_model
-from mumon.progress import Progress
+from mumon.utils.progress import Progress
 
 
 @dataclass

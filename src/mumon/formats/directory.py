@@ -30,7 +30,6 @@ from typing import Any
 import numpy as np
 
 from mumon import __version__
-from mumon.atomic import CONFIG_NAME, FORMAT_MARKER, atomic_directory
 from mumon.errors import FormatError, OptionError, one_line
 from mumon.formats.base import (
     Counts,
@@ -45,7 +44,8 @@ from mumon.formats.base import (
 from mumon.formats.detection import refuse_pickle
 from mumon.formats.tensors import TENSORS_NAME, TensorWriter, read_tensors
 from mumon.formats.tensors import write_tensors as write_tensors  # checkpoints take it from here
-from mumon.strict_json import parse
+from mumon.utils.atomic import CONFIG_NAME, FORMAT_MARKER, atomic_directory
+from mumon.utils.strict_json import parse
 
 FORMAT_VERSION = 1
 VOCAB_NAME = "vocab.json"

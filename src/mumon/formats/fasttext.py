@@ -18,10 +18,10 @@ from typing import IO
 
 import numpy as np
 
+from mumon.corpus.subwords import Subwords
 from mumon.errors import FormatError
 from mumon.formats.base import Block, Counts, Floats, Source, as_format_errors, check_finite, is_compressed, open_stream
 from mumon.formats.text_rows import decoded
-from mumon.subwords import Subwords
 
 MAGIC = struct.pack("<i", 793712314)
 VERSIONS = (11, 12)

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 
-from mumon.atomic import atomic_file
 from mumon.errors import FormatError
 from mumon.formats.base import Block, Source, as_format_errors, open_stream
 from mumon.formats.text_rows import (
@@ -21,6 +20,7 @@ from mumon.formats.text_rows import (
     trailing_numbers,
     write_rows,
 )
+from mumon.utils.atomic import atomic_file
 
 SAMPLE_ROWS = 100  # rows that vote on D
 

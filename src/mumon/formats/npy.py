@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from mumon.compression import EXPANSION
 from mumon.errors import FormatError
 from mumon.formats.arrays import BLOCK_BYTES, Layout, array_blocks, check_matrix, header, read_layout, stored_type
 from mumon.formats.base import Block, Source, Stream, as_format_errors, check_finite, is_compressed, open_stream
@@ -16,6 +15,7 @@ from mumon.formats.pairs import WORDS_ENDING, atomic_pair, beside, found_beside
 from mumon.formats.precision import narrowed, widened
 from mumon.formats.text_rows import check_lines
 from mumon.formats.word_lines import LineReader
+from mumon.utils.compression import EXPANSION
 
 
 @contextmanager

@@ -14,12 +14,12 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mumon.atomic import atomic_file
-from mumon.compression import DAMAGE, check_expansion
 from mumon.errors import FormatError, one_line, some_names
 from mumon.formats.arrays import BLOCK_BYTES, array_blocks, check_matrix, header, read_layout, stored_type
 from mumon.formats.base import Block, Source, check_finite, is_compressed
 from mumon.formats.precision import narrowed, widened
+from mumon.utils.atomic import atomic_file
+from mumon.utils.compression import DAMAGE, check_expansion
 
 ARRAYS = ("words", "vectors", "counts", "scales")
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same vectors give the same bytes, whenever

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from mumon.atomic import atomic_file, check_file_target
 from mumon.errors import FormatError, OptionError
+from mumon.utils.atomic import atomic_file, check_file_target
 
 WORDS_ENDING = ".words.txt"  # beside NAME.npy
 METADATA_ENDING = ".metadata.tsv"  # beside NAME.tsv

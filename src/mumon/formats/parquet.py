@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mumon.atomic import atomic_file
-from mumon.compression import check_expansion
 from mumon.errors import FormatError, one_line, some_names
 from mumon.formats.base import Block, Source, as_format_errors, check_finite
 from mumon.formats.precision import narrowed, widened
 from mumon.formats.rows import recut
+from mumon.utils.atomic import atomic_file
+from mumon.utils.compression import check_expansion
 
 MAGIC = b"PAR1"
 GROUP_NUMBERS = 1 << 21  # in a row group

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from mumon.errors import FormatError, one_line
 from mumon.formats.base import Floats, first_non_finite_row
 from mumon.formats.precision import narrowed, widened
-from mumon.strict_json import parse
+from mumon.utils.strict_json import parse
 
 TENSORS_NAME = "model.safetensors"
 CODES = {"float32": "F32", "float16": "F16", "int8": "I8"}

@@ -13,7 +13,6 @@ from typing import IO
 
 import numpy as np
 
-from mumon.atomic import atomic_file
 from mumon.errors import FormatError
 from mumon.formats.base import (
     HEADER,
@@ -26,6 +25,7 @@ from mumon.formats.base import (
     open_stream,
 )
 from mumon.formats.text_rows import TextRows, decoded, line_blocks, trailing_numbers, write_rows
+from mumon.utils.atomic import atomic_file
 
 CHUNK_BYTES = 1 << 23
 MAX_WORD_BYTES = 1 << 16  # a longer one means that the rows are not where the header says

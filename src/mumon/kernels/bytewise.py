@@ -13,7 +13,7 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from mumon.kernels import lanes
+from mumon.kernels import simd as lanes
 from mumon.kernels.jit import inlined, kernel
 
 ZERO, ONE, S8 = np.uint64(0), np.uint64(1), np.uint64(8)

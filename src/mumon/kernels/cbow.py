@@ -30,7 +30,7 @@ from mumon.kernels.numerics import (
     target_rates,
 )
 from mumon.kernels.products import exchange_gradients, score_noise
-from mumon.kernels.rows import Row, Scalar, add_row, dot, exchange, new_rows, prefetch, row_operation
+from mumon.kernels.row_ops import Row, Scalar, add_row, dot, exchange, new_rows, prefetch, row_operation
 
 REBASE = 128  # tokens after which a running sum begins again, before it loses digits
 

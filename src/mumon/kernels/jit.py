@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numba
 from numba.core.caching import FunctionCache
 
-from mumon import paths
+from mumon.utils import paths
 
 F = TypeVar("F", bound=Callable[..., Any])
 

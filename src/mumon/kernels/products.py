@@ -6,7 +6,7 @@
 
 A BLAS would need the noise rows copied together and their changes spread again. Here the sums of a tile stay in
 registers, and every step of a tile asks memory for one cache line that the next batch will read, so that memory works
-while the arithmetic does. Columns must be a multiple of 16, as `mumon.matrices` makes them.
+while the arithmetic does. Columns must be a multiple of 16, as `mumon.training.weights` makes them.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import numpy as np
 from numba.core import types
 from numba.extending import intrinsic
 
-from mumon.kernels import lanes
+from mumon.kernels import simd as lanes
 from mumon.kernels.jit import inlined
-from mumon.kernels.rows import dot
-from mumon.matrices import CACHE_LINE
+from mumon.kernels.layout import CACHE_LINE
+from mumon.kernels.row_ops import dot
 
 # A tile holds as many sums as there are registers besides those for its operands.
 TALL, WIDE = (8, 3) if lanes.REGISTERS == 32 else (4, 3)  # rows × registers of columns

@@ -24,7 +24,7 @@ from mumon.kernels.numerics import (
     target_rates,
 )
 from mumon.kernels.products import exchange_gradients, score_noise
-from mumon.kernels.rows import add_row, copy_row, dot, exchange, new_rows, prefetch
+from mumon.kernels.row_ops import add_row, copy_row, dot, exchange, new_rows, prefetch
 
 
 @kernel

@@ -9,10 +9,10 @@
 
 from typing import Any
 
-from mumon.model import Word2Vec
 from mumon.models import callbacks, keyedvectors, phrases, word2vec
 from mumon.phrases import FrozenPhrases, Phrases
-from mumon.vectors import WordVectors as KeyedVectors
+from mumon.vectors.word_vectors import WordVectors as KeyedVectors
+from mumon.word2vec import Word2Vec
 
 __all__ = ["FrozenPhrases", "KeyedVectors", "Phrases", "Word2Vec", "callbacks", "keyedvectors", "phrases", "word2vec"]
 

@@ -1,5 +1,5 @@
 """gensim.models.callbacks: what is called while a model trains."""
 
-from mumon.callbacks import CallbackAny2Vec
+from mumon.training.callbacks import CallbackAny2Vec
 
 __all__ = ["CallbackAny2Vec"]

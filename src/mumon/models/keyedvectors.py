@@ -1,6 +1,6 @@
 """gensim.models.keyedvectors: the vectors, under all names that gensim has had for them."""
 
-from mumon.vectors import WordVectors as KeyedVectors
+from mumon.vectors.word_vectors import WordVectors as KeyedVectors
 
 Word2VecKeyedVectors = EuclideanKeyedVectors = KeyedVectors
 load_word2vec_format = KeyedVectors.load_word2vec_format

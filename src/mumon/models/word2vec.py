@@ -1,8 +1,8 @@
 """gensim.models.word2vec: the model and the corpora of lines."""
 
 from mumon.corpus.encode import MAX_SENTENCE as MAX_WORDS_IN_BATCH
-from mumon.model import Word2Vec
-from mumon.sentences import BrownCorpus, LineSentence, PathLineSentences, Text8Corpus
+from mumon.corpus.sentences import BrownCorpus, LineSentence, PathLineSentences, Text8Corpus
+from mumon.word2vec import Word2Vec
 
 FAST_VERSION = CORPUSFILE_VERSION = 1  # programs ask whether they are above -1: compiled, and able to read files
 

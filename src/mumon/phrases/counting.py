@@ -13,7 +13,7 @@ from mumon.corpus import EncodedCorpus
 from mumon.errors import CorpusError
 from mumon.phrases.stream import Ids, Sentences, as_encoded, encoded_parts, ends_of, taken_together
 from mumon.phrases.table import FIRST_PLACES, Numbers, Strings, StringTable
-from mumon.progress import Progress
+from mumon.utils.progress import Progress
 
 MOST_WORDS = 1 << 22  # that are remembered of an iterable
 MOST_PLACES = 22  # as a power of 2, that a table has from the start

@@ -7,21 +7,21 @@ import os
 from pathlib import Path
 from typing import Any
 
+from mumon.corpus.vocabulary import MOST
 from mumon.errors import FormatError, OptionError, one_line
 from mumon.phrases.finder import PhraseFinder, checked_delimiter
 from mumon.phrases.frozen import FrozenPhrases
 from mumon.phrases.model import Phrases
 from mumon.phrases.scorers import NAMED
 from mumon.phrases.table import StringTable
-from mumon.settings import finite_number, whole_number
-from mumon.vocab import MOST
+from mumon.utils.validation import finite_number, whole_number
 
 FORMAT, VERSION = "mumon phrases", 1
 
 
 def save(phrases: PhraseFinder, path: str | os.PathLike[str]) -> None:
     """Write phrases, whole or not at all. The counts take one line of text each, so `Phrases` is much the larger."""
-    from mumon.atomic import atomic_file
+    from mumon.utils.atomic import atomic_file
 
     scoring = next((name for name, scorer in NAMED.items() if scorer is phrases.scoring), None)
     about: dict[str, Any] = {
@@ -95,7 +95,7 @@ def load_frozen(path: str | os.PathLike[str]) -> FrozenPhrases:
 
 
 def _read(path: str | os.PathLike[str], kind: str, other: str) -> dict[str, Any]:
-    from mumon.strict_json import parse
+    from mumon.utils.strict_json import parse
 
     try:
         about = parse(Path(path).read_bytes())

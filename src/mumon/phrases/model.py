@@ -19,8 +19,8 @@ from mumon.phrases.matching import Floats, Matcher
 from mumon.phrases.scorers import Scorer, accepted_scores, chosen_scorer, least_count
 from mumon.phrases.stream import Ids
 from mumon.phrases.table import Numbers, Strings, StringTable
-from mumon.progress import Progress, chosen_progress
-from mumon.settings import finite_number, whole_number
+from mumon.utils.progress import Progress, chosen_progress
+from mumon.utils.validation import finite_number, whole_number
 
 
 class Phrases(PhraseFinder):

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mumon.corpus import EncodedCorpus, corpus_from_files
+from mumon.corpus.sentences import LineSentence, PathLineSentences, Text8Corpus
 from mumon.errors import CorpusError
 from mumon.phrases.table import Numbers
-from mumon.progress import Progress
-from mumon.sentences import LineSentence, PathLineSentences, Text8Corpus
+from mumon.utils.progress import Progress
 
 MOST_SENTENCES, MOST_TOKENS = 4096, 1 << 18  # that are taken together
 Ids = npt.NDArray[np.int32]
@@ -22,7 +22,7 @@ Sentences = list[Sequence[str]]
 
 def as_encoded(source: Any, progress: Progress | None = None) -> EncodedCorpus | None:
     """The encoding of a path or of a corpus class that knows its `files`; None of any other iterable."""
-    from mumon.threads import available_cores
+    from mumon.utils.threads import available_cores
 
     if isinstance(source, EncodedCorpus):
         return source

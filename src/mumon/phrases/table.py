@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mumon.matrices import zeros_on_cache_lines
+from mumon.kernels.layout import zeros_on_cache_lines
 
 Numbers = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]

@@ -1,0 +1,260 @@
+"""The vocabulary: which words get a row, in which order, and how often each occurred."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from os import PathLike, fspath
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from mumon.corpus import EncodedCorpus
+from mumon.errors import CorpusError, FormatError, OptionError
+from mumon.utils.validation import whole_number
+
+Counts = npt.NDArray[np.int64]
+# gensim's trim rules answer 0 (as min_count says), 1 (drop) or 2 (keep).
+TrimRule = Callable[[str, int, int], int]
+RULE_DEFAULT, RULE_DISCARD, RULE_KEEP = 0, 1, 2
+MOST = (1 << 63) - 1  # the largest number that int64 holds
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """Words by count, most frequent first, ties by UTF-8 bytes; row i of a model belongs to words[i].
+
+    `unk`, if given, is one of the words and stands for every word outside the vocabulary. `integers` says that the
+    words are the decimals of integers, such as item ids, and are known to users as integers (`keys`).
+
+    >>> Vocabulary.from_counts({"b": 2, "a": 2, "c": 9}).words
+    ['c', 'a', 'b']
+    """
+
+    words: list[str]
+    counts: Counts
+    unk: str | None = None
+    integers: bool = False
+
+    def __post_init__(self) -> None:
+        if self.unk is not None and self.unk not in self.index:
+            raise OptionError(f"unk is {self.unk!r}, which is not among the {len(self)} words; add it with with_words")
+        if self.unk is not None and self.integers:
+            raise OptionError(f"unk is {self.unk!r} and the tokens are integers; leave it out, or give strings (str())")
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """The row of each word."""
+        return {word: row for row, word in enumerate(self.words)}
+
+    @property
+    def keys(self) -> list[str] | list[int]:
+        """The words as users know them."""
+        return list(map(int, self.words)) if self.integers else self.words
+
+    @classmethod
+    def from_counts(cls, counts: Mapping[str, int], unk: str | None = None, integers: bool = False) -> Vocabulary:
+        """A vocabulary of just these words."""
+        total = sum(counts.values())
+        if total > MOST:
+            raise OptionError(f"the counts come to {total} in all, more than the {MOST} that can be held; lower them")
+        ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0].encode("utf-8", "surrogatepass")))
+        return cls([word for word, _ in ordered], np.array([count for _, count in ordered], np.int64), unk, integers)
+
+    @classmethod
+    def from_corpus(
+        cls,
+        corpus: EncodedCorpus,
+        *,
+        min_count: int = 5,
+        max_final_vocab: int | None = None,
+        trim_rule: TrimRule | None = None,
+        unk: str | None = None,
+    ) -> Vocabulary:
+        """Words that occur `min_count` times or as `trim_rule` decides; the `max_final_vocab` most frequent of them.
+
+        With `unk`, what is dropped is counted under that word instead of being passed over.
+        """
+        limits = (min_count, max_final_vocab, _by_word(trim_rule, corpus.integers))
+        if trim_rule is None:  # words are by count: the others need not be looked at
+            frequent = int(np.searchsorted(-corpus.counts, -max(min_count, 0), side="right"))
+            words, counts = _kept(_decoded(corpus, frequent), corpus.counts[:frequent].copy(), *limits)
+        else:
+            words, counts = _kept(_decoded(corpus, len(corpus.counts)), corpus.counts, *limits)
+        if not words:
+            raise _nothing_left(_decoded(corpus, 1)[0], int(corpus.counts[0]), min_count)
+        if unk is None:
+            return cls(words, counts, integers=corpus.integers)
+        known = dict(zip(words, map(int, counts), strict=True))
+        known[unk] = known.get(unk, 0) + corpus.tokens - int(counts.sum())
+        return cls.from_counts(known, unk, corpus.integers)
+
+    @classmethod
+    def from_frequencies(
+        cls,
+        frequencies: Mapping[str, int] | Mapping[int, int],
+        *,
+        min_count: int = 5,
+        max_final_vocab: int | None = None,
+        trim_rule: TrimRule | None = None,
+    ) -> Vocabulary:
+        """As `from_corpus`, of words (or integers) that were counted elsewhere.
+
+        >>> Vocabulary.from_frequencies({"rare": 1, "the": 90, "cat": 7}, min_count=5).words
+        ['the', 'cat']
+        """
+        given = list(frequencies)
+        integers = bool(given) and all(isinstance(word, int | np.integer) for word in given)
+        if not integers and not all(isinstance(word, str) for word in given):
+            raise OptionError(
+                f"some of the {len(given)} words that were counted are no strings; convert them to one kind"
+            )
+        counts = {str(word): whole_number("a count", count, 0, MOST) for word, count in frequencies.items()}
+        every = cls.from_counts(counts, integers=integers)
+        words, kept = _kept(every.words, every.counts, min_count, max_final_vocab, _by_word(trim_rule, integers))
+        if not words:
+            first = (every.words[0], int(every.counts[0])) if every.words else ("none of 0 words", 0)
+            raise _nothing_left(*first, min_count)
+        return cls(words, kept, integers=integers)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Vocabulary:
+        """Read `word count` lines; the count is what follows the last blank, so that words may contain blanks."""
+        counts: dict[str, int] = {}
+        try:
+            text = Path(path).read_bytes().decode("utf-8", "replace")
+        except OSError as error:
+            raise FormatError(f"the vocabulary {fspath(path)} cannot be read ({error.strerror})") from None
+        for number, line in enumerate(text.split("\n"), 1):
+            line = line.removesuffix("\r")
+            if not line:
+                continue
+            word, _, count = line.rpartition(" " if " " in line else "\t")
+            if not count.isdecimal() or not word or len(count) > len(str(MOST)) or int(count) > MOST:
+                raise FormatError(f"{fspath(path)} line {number} is not a word and its count: {line[:60]!r}")
+            if word in counts:
+                raise FormatError(f"{fspath(path)} line {number} repeats the word {word[:60]!r}; remove one of the two")
+            counts[word] = int(count)
+        if not counts:
+            raise FormatError(f"{fspath(path)} holds 0 words; a vocabulary has one word and its count per line")
+        try:
+            return cls.from_counts(counts)
+        except OptionError as error:
+            raise FormatError(f"{fspath(path)}: {error}") from None
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write `word count` lines, whole or not at all."""
+        from mumon.utils.atomic import atomic_file
+
+        for word in self.words:
+            if not word or "\n" in word or "\r" in word:
+                what = "contains a line break" if word else "is empty"
+                raise FormatError(f"the word {word!r} {what}, which `word count` lines cannot hold; rename it")
+            try:
+                word.encode()
+            except UnicodeEncodeError:
+                raise FormatError(f"the word {word!r} cannot be written as UTF-8; rename it") from None
+        with atomic_file(path) as file:
+            for word, count in zip(self.words, self.counts, strict=True):
+                file.write(f"{word} {count}\n".encode())
+
+    def with_words(self, words: Iterable[str], unk: str | None = None) -> Vocabulary:
+        """The same words and more, which have not been counted yet; `unk` becomes one of them.
+
+        >>> Vocabulary.from_counts({"a": 3, "b": 1}).with_words(["b", "c"]).words
+        ['a', 'b', 'c']
+        """
+        counts = dict(zip(self.words, map(int, self.counts), strict=True))
+        for word in (*words, *([] if unk is None else [unk])):
+            counts.setdefault(word, 0)
+        return Vocabulary.from_counts(counts, self.unk if unk is None else unk, self.integers)
+
+    def counted_on(self, corpus: EncodedCorpus, only: str | None = None) -> Vocabulary:
+        """The same words, with their occurrences (or those of one word `only`) in a corpus added to their counts."""
+        rows, found = self.lookup(corpus), np.zeros(len(self), np.int64)
+        counted = rows >= 0 if only is None else rows == self.index[only]
+        np.add.at(found, rows[counted], corpus.counts[counted])
+        sums = map(int.__add__, self.counts.tolist(), found.tolist())  # Python's numbers: they cannot wrap around
+        return Vocabulary.from_counts(dict(zip(self.words, sums, strict=True)), self.unk, self.integers)
+
+    def merged_with(self, other: Vocabulary) -> Vocabulary:
+        """The words of both, with their counts added up."""
+        if self.integers != other.integers:
+            raise OptionError(
+                f"of {len(self)} words and {len(other)} new ones some are integers; convert them to one kind"
+            )
+        counts = dict(zip(self.words, map(int, self.counts), strict=True))
+        for word, count in zip(other.words, map(int, other.counts), strict=True):
+            counts[word] = counts.get(word, 0) + count
+        return Vocabulary.from_counts(counts, self.unk, self.integers)
+
+    def for_tokens_of(self, corpus: EncodedCorpus, merging: bool = False) -> Vocabulary:
+        """This vocabulary, or one whose keys are integers because those of the corpus are; refused if it has others.
+
+        Else 7 would mean a row where the text has it as a word. Decimals in a text may stand for integers, so that a
+        model of integers can go on with a file of them, but with `merging` its other words would come along.
+        """
+        if self.integers == corpus.integers:
+            return self
+        words = [word.decode() for word in corpus.words.to_pylist()] if self.integers and merging else self.words
+        strange = next((word for word in words if not _is_decimal(word)), None)
+        if strange is None or (self.integers and not merging):
+            return replace(self, integers=True)
+        has, gets = ("integers", "strings") if self.integers else ("strings", "integers")
+        raise OptionError(
+            f"the {len(self)} words of the model are {has} and those of the new text {gets} (one is {strange!r}); "
+            "convert the tokens to one kind"
+        )
+
+    def rows_of(self, words: Iterable[str]) -> npt.NDArray[np.int64]:
+        """The row of each word, -1 for words that have none."""
+        return np.array([self.index.get(word, -1) for word in words], np.int64)
+
+    def lookup(self, corpus: EncodedCorpus) -> npt.NDArray[np.int32]:
+        """The row of each word of a corpus by rank; -1 (or the row of `unk`) for words outside the vocabulary."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        known = pa.array([word.encode("utf-8", "surrogatepass") for word in self.words], pa.large_binary())
+        rows = pc.fill_null(pc.index_in(corpus.words, known), -1 if self.unk is None else self.index[self.unk])
+        return np.ascontiguousarray(rows.to_numpy(), np.int32)
+
+
+def _kept(
+    words: list[str], counts: Counts, min_count: int, max_final_vocab: int | None, trim_rule: TrimRule | None
+) -> tuple[list[str], Counts]:
+    """Those words, given by count, that are frequent enough or kept by the rule, up to the limit."""
+    keep = counts >= min_count
+    for row, (word, count) in enumerate(zip(words, counts.tolist(), strict=True)) if trim_rule is not None else ():
+        verdict = trim_rule(word, count, min_count)  # type: ignore[misc]
+        if verdict != RULE_DEFAULT:
+            keep[row] = verdict == RULE_KEEP
+    rows = np.flatnonzero(keep)[:max_final_vocab]
+    return [words[row] for row in rows], counts[rows]
+
+
+def _by_word(rule: TrimRule | None, integers: bool) -> TrimRule | None:
+    """A rule that may be asked with words, though the user's expects integers."""
+    if rule is None or not integers:
+        return rule
+    return lambda word, count, min_count: rule(int(word), count, min_count)  # type: ignore[arg-type]
+
+
+def _nothing_left(word: str, count: int, min_count: int) -> CorpusError:
+    about = f"no word is left: the most frequent, {word!r}, occurs {count} times and min_count is {min_count}"
+    return CorpusError(f"{about}; lower it")
+
+
+def _is_decimal(word: str) -> bool:
+    """Whether a word is the decimal of an integer as Python writes it."""
+    digits = word.removeprefix("-")
+    return digits.isdecimal() and digits.isascii() and (digits[0] != "0" or word == "0")
+
+
+def _decoded(corpus: EncodedCorpus, first: int) -> list[str]:
+    return [word.decode() for word in corpus.words[:first].to_pylist()]

@@ -1,0 +1,142 @@
+"""Random walks on a graph: the sentences of DeepWalk (Perozzi et al., 2014) and node2vec (Grover, Leskovec, 2016)."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mumon.errors import OptionError
+from mumon.utils.progress import Progress, chosen_progress
+from mumon.utils.threads import available_cores
+from mumon.utils.validation import finite_number, whole_number
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+AT_ONCE = 1 << 18  # steps that a thread takes between two looks at the progress bar
+FURTHEST = 1000.0  # p and q: a step is drawn again until it is accepted, so many times at worst
+
+
+def random_walks(
+    graph: sparse.sparray | sparse.spmatrix | NDArray[np.integer[Any]] | list[tuple[int, int]],
+    walks_per_node: int = 10,
+    length: int = 80,
+    *,
+    p: float = 1.0,
+    q: float = 1.0,
+    directed: bool = False,
+    seed: int = 1,
+    workers: int | None = None,
+    progress: bool | Progress | None = None,
+) -> list[NDArray[np.integer[Any]]]:
+    """Walks over a graph that start `walks_per_node` times at every node, as arrays of node numbers.
+
+    A step follows an edge in proportion to its weight, so that nodes of an undirected graph are visited in proportion
+    to the sum of their weights. Walks end early where no edge leads on. The same seed gives the same walks, whatever
+    the number of threads.
+
+    Parameters
+    ----------
+    graph
+        A square matrix of scipy.sparse, whose entry [a, b] is the weight of the edge from node a to node b; or edges,
+        as an array of two columns or a list of pairs, whose integers the walks then consist of. An edge listed twice
+        counts twice.
+    walks_per_node, length
+        How many walks start at each node, in as many passes over all nodes in random order, and how many nodes a walk
+        has, its start included.
+    p, q
+        node2vec's return and in-out parameters: the edge back to the node before weighs 1/p times as much, an edge to a
+        node that is no neighbour of the one before 1/q times. 1 and 1 are DeepWalk.
+    directed
+        Whether listed edges lead from the first node to the second only. A matrix says for itself.
+    workers
+        Threads; by default one for each core.
+
+    Examples
+    --------
+    >>> walks = random_walks([(1, 2), (2, 3), (7, 8)], walks_per_node=2, length=4)
+    >>> len(walks), {len(walk) for walk in walks}
+    (10, {4})
+    >>> sorted(walk.tolist() for walk in walks if 7 in walk)
+    [[7, 8, 7, 8], [7, 8, 7, 8], [8, 7, 8, 7], [8, 7, 8, 7]]
+    """
+    from mumon.kernels.walks import row_aliases, walk
+
+    walks_per_node, length = whole_number("walks_per_node", walks_per_node), whole_number("length", length)
+    seed, workers = whole_number("seed", seed, least=0), whole_number("workers", workers or available_cores())
+    back, away = 1 / _bias("p", p), 1 / _bias("q", q)
+    matrix, names = _from_edges(graph, directed) if _is_listed(graph) else (_from_matrix(graph), None)
+    nodes = matrix.shape[0]
+    starts, neighbours = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
+    alike = bool((matrix.data == matrix.data[:1]).all())
+    aliases = np.empty((0, 2), np.uint32) if alike else row_aliases(starts, matrix.data.astype(np.float64))
+    orders = np.random.default_rng([seed, 1])
+    first = np.concatenate([orders.permutation(nodes).astype(np.int32) for _ in range(walks_per_node)])
+    stream = np.random.SeedSequence([seed, 2]).generate_state(1, np.uint64)[0]
+    steps = np.empty((len(first), length), np.int32)
+    numbers = np.arange(len(first))
+    portions = [slice(i, i + AT_ONCE // length + 1) for i in range(0, len(first), AT_ONCE // length + 1)]
+
+    def fill(part: slice) -> int:
+        walk(starts, neighbours, aliases, first[part], numbers[part], stream, back, away, steps[part])
+        return len(steps[part])
+
+    with chosen_progress(progress) as shown, ThreadPoolExecutor(workers, "mumon-walk") as pool:
+        shown.start("walking", len(first), "walks")
+        done = 0
+        for count in pool.map(fill, portions):
+            done += count
+            shown.update(done)
+        shown.finish(f"{len(first):,} walks over {nodes:,} nodes and {matrix.nnz:,} edges")
+    lengths = (steps >= 0).sum(axis=1)
+    found: NDArray[Any] = steps if names is None else names[steps]
+    return [row[:count] for row, count in zip(found, lengths.tolist(), strict=True)]
+
+
+def _bias(name: str, value: float) -> float:
+    number = finite_number(name, value, above=0)
+    if not 1 / FURTHEST <= number <= FURTHEST:
+        raise OptionError(f"{name} is {number:g}; it must be a number from {1 / FURTHEST:g} to {FURTHEST:g}")
+    return number
+
+
+def _is_listed(graph: Any) -> bool:
+    """Whether these are edges rather than a sparse matrix."""
+    from scipy import sparse
+
+    return not sparse.issparse(graph)
+
+
+def _from_edges(edges: Any, directed: bool) -> tuple[Any, NDArray[Any]]:
+    """The matrix of listed edges over the nodes that occur in them, and those nodes' own numbers."""
+    from scipy import sparse
+
+    pairs = np.asarray(edges)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        raise OptionError(
+            f"edges of shape {pairs.shape} and type {pairs.dtype} were given; give pairs of integers or a sparse matrix"
+        )
+    names, places = np.unique(pairs, return_inverse=True)
+    a, b = places.reshape(pairs.shape).T
+    if not directed:  # a loop is its own way back
+        a, b = np.concatenate([a, b[a != b]]), np.concatenate([b, a[a != b]])
+    shape = (len(names), len(names))
+    return _from_matrix(sparse.coo_array((np.ones(len(a)), (a, b)), shape)), names
+
+
+def _from_matrix(graph: Any) -> Any:
+    """A copy in compressed rows, sorted, without the edges of weight 0."""
+    matrix = graph.tocsr(copy=True)
+    if matrix.shape[0] != matrix.shape[1] or not matrix.nnz:
+        raise OptionError(f"a graph of shape {matrix.shape} with {matrix.nnz:,} edges was given; give a square one")
+    if matrix.data.dtype.kind not in "biuf" or not np.isfinite(matrix.data).all() or (matrix.data < 0).any():
+        raise OptionError(f"of the {matrix.nnz:,} weights some are no finite numbers of at least 0; give such")
+    if matrix.shape[0] >= 1 << 31:
+        raise OptionError(f"the graph has {matrix.shape[0]:,} nodes; at most {(1 << 31) - 1:,} can be walked over")
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    matrix.sort_indices()
+    return matrix

@@ -1,0 +1,125 @@
+"""Small runs of the real thing: `mumon train` on a little text, and a model of some rows that is made and saved."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mumon.corpus import EncodedCorpus
+from mumon.errors import PeerError
+from mumon.kernels import jit
+from mumon.training.settings import Settings
+from mumon.utils import measure_process as launch
+
+TOKENS = 1_500_000  # of the little text: enough for every buffer of reading to have been filled
+MIN_COUNT = 5
+TRAIN_LITTLE = 1e-9  # subsampling that leaves next to nothing to train
+SAVED_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class Started:
+    """What a run takes that has next to nothing to train."""
+
+    seconds: float
+    peak_bytes: int | None  # where the system tells
+    words: int
+    types: int
+    sentences: int
+    tokens: int
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a row of the model takes until it is there, and until it is saved."""
+
+    bytes: float
+    prepare_seconds: float
+    save_seconds: float
+
+
+def start_up(sample: EncodedCorpus, columns: int, settings: Settings, encoded: bool, folder: Path) -> Started:
+    """Run the command on a little of the text; if the text is `encoded` already, on an encoding of it."""
+    text, output = folder / "text.txt", folder / "model.mumon"
+    sentences = min(int(np.searchsorted(sample.offsets, TOKENS, side="right")), sample.sentences)
+    ids = sample.read(0, int(sample.offsets[sentences]))
+    _write_text(sample, ids, sentences, text)
+    counts = np.bincount(ids)
+    words = int(np.count_nonzero(counts >= MIN_COUNT))
+    least = MIN_COUNT if words else 1
+    words = words or int(np.count_nonzero(counts))
+    command = [sys.executable, "-m", "mumon", "train", str(text), "-o", str(output), "--quiet", "--epochs", "1"]
+    command += ["--dim", str(columns), "--sample", str(TRAIN_LITTLE), "--min-count", str(least), *_flags(settings)]
+    environment = {"MUMON_CACHE": str(folder / "cache"), "NUMBA_CACHE_DIR": str(jit.cache_directory().parent)}
+    for _ in range(2 if encoded else 1):
+        report = _launched(command, folder, environment)
+    return Started(report["seconds"], report["peak_bytes"], words, int(np.count_nonzero(counts)), sentences, len(ids))
+
+
+def _write_text(sample: EncodedCorpus, ids: npt.NDArray[np.int32], sentences: int, path: Path) -> None:
+    words = np.array(sample.words[: int(ids.max()) + 1].to_pylist(), object)[ids].tolist()
+    ends = sample.offsets[1 : sentences + 1].tolist()
+    with path.open("wb") as file:
+        for begin, end in zip([0, *ends[:-1]], ends, strict=True):
+            file.write(b" ".join(words[begin:end]) + b"\n")
+
+
+def _flags(settings: Settings) -> list[str]:
+    """The settings that decide which kernel is loaded, and with which buffers."""
+    chosen = asdict(settings)
+    names = ("objective", "update", "window", "negative", "shared_negatives", "batch")
+    flags = [word for name in names for word in (f"--{name.replace('_', '-')}", str(chosen[name]))]
+    flags += ["--exact"] * settings.exact + ["--cbow-sum"] * (not settings.cbow_mean)
+    return [*flags, "--threads", str(settings.workers)]
+
+
+def _launched(command: list[str], folder: Path, environment: dict[str, str]) -> dict[str, Any]:
+    """Run a command by way of a process of its own, whose memory is next to nothing."""
+    report, log = folder / "report.json", folder / "log"
+    launcher = [sys.executable, "-I", "-S", str(launch.__file__), str(report)]
+    request = json.dumps({"command": command, "log": str(log), "folder": None}).encode()
+    # In a session of its own, for Ctrl-C is ours to answer.
+    environment = {**os.environ, **environment}
+    with subprocess.Popen(launcher, stdin=subprocess.PIPE, env=environment, start_new_session=True) as process:
+        try:
+            process.communicate(request)
+        except BaseException:
+            process.terminate()  # it ends the command, then itself
+            raise
+    answer: dict[str, Any] = json.loads(report.read_bytes())
+    if answer["code"]:
+        lines = log.read_text(errors="replace").strip().splitlines() or ["it said nothing"]
+        raise PeerError(
+            f"a trial run ended with code {answer['code']} ({lines[-1][:200]}); try a small training itself"
+        )
+    return answer
+
+
+def save_some(
+    words: Sequence[str], counts: npt.NDArray[np.int64], rows: int, columns: int, ending: str, folder: Path
+) -> Saved:
+    """Make and save a model of some of `rows` words, evenly chosen; all figures are per row."""
+    from mumon.word2vec import Word2Vec
+
+    most = max(1, min(len(words), rows, SAVED_BYTES // (8 * columns)))
+    chosen = np.linspace(0, len(words) - 1, most).astype(int)
+    started = time.perf_counter()
+    model = Word2Vec(vector_size=columns, min_count=0, progress=False)
+    model.build_vocab_from_freq({words[row]: int(counts[row]) for row in chosen})
+    made = time.perf_counter()
+    path = folder / f"saved{ending}"
+    model.save(path) if ending == ".mumon" else model.wv.save(path)
+    seconds = time.perf_counter() - made
+    files = [path] if path.is_file() else list(path.iterdir())
+    size = sum(file.stat().st_size for file in files)
+    return Saved(size / most, (made - started) / most, seconds / most)

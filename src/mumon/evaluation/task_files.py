@@ -1,0 +1,147 @@
+"""Reading task files: any delimiter, with or without a header, with or without sections."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mumon.errors import FormatError
+from mumon.evaluation.tasks import Kind, Task
+from mumon.utils.text_files import read_lines
+
+DELIMITERS = ("\t", ",", ";")
+MOST_MEMBERS = 100
+COLUMNS: dict[str, int] = {"similarity": 3, "analogy": 4, "categories": 2}
+# What the columns of a header are called; a file of nothing but such words would lose its first line.
+HEADER = re.compile(r"[abcd]|word[ _-]?\d*|answer|expected|question|category|class|label|concept", re.IGNORECASE)
+
+
+def read_task(path: str | os.PathLike[str], name: str | None = None, kind: Kind | None = None) -> Task:
+    """Read a task file; its columns tell the kind, unless `kind` does.
+
+    Three columns (word, word, score) are similarities, four words are analogies. With `kind="categories"`, two columns
+    are a word and its category.
+    Columns are separated by tabs, commas, semicolons or blanks; a header, empty lines and lines that begin with # are
+    passed over; a line `: name` begins a section. Outliers have a layout of their own: the words of a topic one per
+    line, an empty line, then its outliers; several topics in a file begin with `: topic`, and a folder has one per
+    file (Camacho-Collados and Navigli's).
+
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "pairs.csv")
+    >>> _ = file.write_text("word1,word2,score\\ncup,mug,9.5\\ncup,sky,0.5\\n")
+    >>> task = read_task(file)
+    >>> task.name, task.kind, task.items, task.gold.tolist()
+    ('pairs', 'similarity', (('cup', 'mug'), ('cup', 'sky')), [9.5, 0.5])
+    """
+    path = Path(path)
+    name = name or path.stem
+    if kind == "outliers":
+        return _outliers(path, name)
+    rows, sections = _rows(path)
+    width = len(rows[-1])
+    kind = kind or _kind(rows, path)
+    wanted = COLUMNS[kind]
+    if width < wanted or (kind != "similarity" and width > wanted):  # further columns are single raters' scores
+        raise FormatError(f"{path} has {width} columns, and a task of {kind} has {wanted}; check the file")
+    header = not _is_number(rows[0][2]) if kind == "similarity" else all(map(HEADER.fullmatch, rows[0]))
+    if header and len(rows) > 1 and not sections[0]:  # a section is never headed
+        rows, sections = rows[1:], sections[1:]
+    gold = _gold(rows, path) if kind == "similarity" else None
+    if kind == "categories":
+        sections = [row[1] for row in rows]
+    words = {"similarity": 2, "analogy": 4, "categories": 1}[kind]
+    return Task(name, kind, tuple(tuple(row[:words]) for row in rows), tuple(sections), gold)
+
+
+def _rows(path: Path) -> tuple[list[list[str]], list[str]]:
+    """The fields of each line, as many in all, and the section that each is in."""
+    lines = [line for line in read_lines(path) if line.strip() and not line.startswith("#")]
+    data = [line.rstrip() for line in lines if not line.startswith(":")]
+    if not data:
+        raise FormatError(f"{path} holds 0 lines of questions; give it lines of words")
+    delimiter = next((d for d in DELIMITERS if all(d in line for line in data)), None)
+    rows: list[list[str]] = []
+    sections: list[str] = []
+    section = ""
+    for line in lines:
+        if line.startswith(":"):
+            section = line.lstrip(": ").strip()
+            continue
+        text = line.rstrip().rstrip(delimiter or "")
+        try:
+            rows.append([field.strip() for field in _fields(text, delimiter)])
+        except csv.Error as error:
+            raise FormatError(f"{path} has a line that cannot be split ({error}): {text[:60]!r}; correct it") from None
+        sections.append(section)
+        if len(rows[-1]) != len(rows[0]) or not all(rows[-1]):
+            raise FormatError(
+                f"{path} has {len(rows[0])} columns in its first line and {len(list(filter(None, rows[-1])))} in "
+                f"{line.strip()[:60]!r}; give all lines as many"
+            )
+    return rows, sections
+
+
+def _fields(text: str, delimiter: str | None) -> list[str]:
+    if delimiter is None or delimiter == "\t":  # between tabs, a quotation mark is a character like any other
+        return text.split(delimiter)
+    return next(csv.reader([text], delimiter=delimiter))
+
+
+def _kind(rows: list[list[str]], path: Path) -> Kind:
+    width = len(rows[-1])
+    if width < 3:
+        raise FormatError(
+            f"{path} has {width} column{'s' * (width != 1)} where word, word, score or four words belong; if it lists "
+            "words and their categories, say so (kind, --categories)"
+        )
+    if width == 4 and not all(_is_number(row[2]) for row in rows[1:] or rows):
+        return "analogy"
+    return "similarity"
+
+
+def _gold(rows: list[list[str]], path: Path) -> NDArray[np.float64]:
+    bad = next((row for row in rows if not _is_number(row[2])), None)
+    if bad is not None:
+        raise FormatError(
+            f"{path} gives {' '.join(bad[:2])[:60]!r} the score {bad[2][:60]!r}, which is no number; correct it"
+        )
+    return np.array([float(row[2]) for row in rows])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return bool(np.isfinite(float(text)))
+    except ValueError:
+        return False
+
+
+def _outliers(path: Path, name: str) -> Task:
+    items, sections = [], []
+    for file in sorted(path.glob("*.txt")) if path.is_dir() else [path]:
+        for block in re.split(r"(?m)^(?=:)", "\n".join(read_lines(file))):
+            title, _, body = block.partition("\n") if block.startswith(":") else (file.stem, "", block)
+            if not block.strip():
+                continue
+            words, *rest = re.split(r"\n\s*\n", body.strip(), maxsplit=1)
+            title, members = title.lstrip(": ").strip(), words.split()
+            if not rest or len(members) < 2:
+                raise FormatError(
+                    f"{file} has the topic {title[:60]!r} with {len(members)} words and {'some' if rest else '0'} "
+                    "outliers; list 2 or more words that belong together, an empty line, then the outliers"
+                )
+            if len(members) > MOST_MEMBERS:  # each outlier takes all of them along
+                raise FormatError(
+                    f"{file} has the topic {title[:60]!r} with {len(members)} words that belong together; list at most "
+                    f"{MOST_MEMBERS}"
+                )
+            for stranger in rest[0].split():
+                items.append((*members, stranger))
+                sections.append(title)
+    if not items:
+        raise FormatError(f"{path} holds 0 outliers; list the words of a topic, an empty line, then the outliers")
+    return Task(name, "outliers", tuple(items), tuple(sections))

@@ -1,0 +1,51 @@
+"""Finding the words of a task among those of the vectors."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from mumon.evaluation.tasks import Task, is_possessive
+from mumon.vectors.word_vectors import WordVectors
+
+AS_IS, LOWER, APOSTROPHE = "as is", "lower case", "other apostrophe"
+
+
+def spellings(word: str) -> Iterator[tuple[str, str]]:
+    """The spellings under which a word is looked for, in order, each with what was done to it.
+
+    >>> [form for form, _ in spellings("King's")]
+    ["King's", "king's", 'King’s', 'king’s']
+    """
+    yield word, AS_IS
+    yield word.lower(), LOWER
+    if is_possessive(word):
+        other = word[:-2] + ("’s" if word.endswith("'s") else "'s")
+        yield other, APOSTROPHE
+        yield other.lower(), APOSTROPHE
+
+
+@dataclass
+class Finder:
+    """The rows of words among the first `limit` of the vectors, and how they were found."""
+
+    wv: WordVectors
+    limit: int | None = None
+    _rows: dict[str, tuple[int, str]] = field(default_factory=dict)
+
+    def find(self, word: str) -> tuple[int, str]:
+        """The row of a word and how it was spelt, or -1 and "missing"."""
+        if word not in self._rows:
+            end = len(self.wv) if self.limit is None else self.limit
+            found = ((self.wv.key_to_index.get(form, -1), how) for form, how in spellings(word))
+            self._rows[word] = next(((row, how) for row, how in found if 0 <= row < end), (-1, "missing"))
+        return self._rows[word]
+
+    def rows(self, words: Iterable[str]) -> list[int]:
+        """The rows of words, -1 for those that are missing."""
+        return [self.find(word)[0] for word in words]
+
+    def tally(self, task: Task) -> dict[str, int]:
+        """How many different words of a task were found in which way."""
+        return dict(Counter(self.find(word)[1] for word in {word for item in task.items for word in item}))

@@ -1,0 +1,140 @@
+"""What the machine is: without it no measured second means anything to anyone else."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from datetime import datetime, timezone
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+PACKAGES = ("numpy", "scipy", "numba", "llvmlite")
+CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+
+
+def describe() -> dict[str, Any]:
+    """The processor, its caches, the memory and every version that matters; no name and no path of this machine."""
+    from mumon import __version__
+    from mumon.experiments.bench.systems import DISTRIBUTIONS, peer_version
+    from mumon.utils.threads import available_cores
+
+    return {
+        "date": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+        "cpu": _cpu(),
+        "architecture": platform.machine(),
+        "cores": available_cores(),
+        "all_cores": os.cpu_count(),
+        "caches": _caches(),
+        "memory_bytes": _memory(),
+        "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
+        "os": platform.platform(),
+        "python": platform.python_version(),
+        "mumon": __version__,
+        "commit": commit(),
+        **{name: _version(name) for name in PACKAGES},
+        "blas": _blas(),
+        "peers": {name: peer_version(name) for name in DISTRIBUTIONS},
+    }
+
+
+def shown(machine: dict[str, Any]) -> list[tuple[str, str]]:
+    """The description as lines for people.
+
+    >>> dict(shown(describe()))["Python"] == platform.python_version()
+    True
+    """
+    cores = f"{machine['cores']} cores" + (
+        f" of {machine['all_cores']}" if machine["cores"] != machine["all_cores"] else ""
+    )
+    caches = ", ".join(f"L{level} {size}" for level, size in machine["caches"].items())
+    memory = f"{machine['memory_bytes'] / 2**30:.1f} GiB" if machine["memory_bytes"] else "unknown"
+    peers = ", ".join(f"{name} {version}" for name, version in machine["peers"].items() if version) or "none"
+    packages = ", ".join(f"{name} {machine[name]}" for name in PACKAGES)
+    load = "" if machine["load"] is None else f"; load {machine['load']:.2f} at the start"
+    return [
+        ("processor", f"{machine['cpu']} ({machine['architecture']}), {cores}{load}"),
+        ("caches", caches or "unknown"),
+        ("memory", memory),
+        ("system", machine["os"]),
+        ("Python", machine["python"]),
+        ("packages", packages),
+        ("BLAS", machine["blas"] or "unknown"),
+        ("mumon", machine["mumon"] + (f", commit {machine['commit']}" if machine["commit"] else "")),
+        ("peers", peers),
+        ("date", machine["date"]),
+    ]
+
+
+def commit() -> str | None:
+    """The commit of the checkout that mumon is imported from, with a + if files differ from it; None elsewhere."""
+    package = Path(__file__).resolve().parents[2]
+    try:
+        top, head = (_git(package, "rev-parse", *what) for what in (["--show-toplevel"], ["--short", "HEAD"]))
+        if Path(top, "src", "mumon").resolve() != package:  # the repository of a project that only uses mumon
+            return None
+        return head + "+" * bool(_git(package, "status", "--porcelain", "--untracked-files=no"))
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    return subprocess.run(
+        ["git", "-C", str(folder), *arguments], check=True, capture_output=True, text=True, timeout=10
+    ).stdout.strip()
+
+
+def _cpu() -> str:
+    try:
+        if sys.platform == "darwin":
+            return subprocess.run(
+                ["sysctl", "-n", "machdep.cpu.brand_string"], check=True, capture_output=True, text=True
+            ).stdout.strip()
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except (OSError, subprocess.SubprocessError):
+        pass
+    return platform.processor() or "unknown processor"
+
+
+def _caches() -> dict[str, str]:
+    """Sizes by level, of data caches: {"1": "48K", …}."""
+    found = {}
+    for index in sorted(CACHES.glob("index*")):
+        try:
+            kind, level, size = ((index / name).read_text().strip() for name in ("type", "level", "size"))
+        except OSError:
+            continue
+        if kind != "Instruction":
+            found[level] = size
+    return found
+
+
+def _memory() -> int | None:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _blas() -> str | None:
+    """The BLAS of NumPy, whose products are the yardstick of the roofline."""
+    import numpy  # noqa: F401  loaded now so that it can be asked
+    from threadpoolctl import threadpool_info
+
+    found = [info for info in threadpool_info() if info["user_api"] == "blas"]
+    found.sort(key=lambda info: "numpy" not in info.get("filepath", "").lower())  # SciPy brings one, too
+    if not found:
+        return None
+    first = found[0]
+    return " ".join(filter(None, (first["internal_api"], first["version"], first.get("architecture"))))

@@ -1,0 +1,44 @@
+"""fastText without subwords, from a text file to saved vectors.
+
+`python -m mumon.experiments.bench.peers.fasttext_train JSON`
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+
+def main() -> None:
+    """Train as the job says, but for the seed, which fastText does not take here.
+
+    Without subwords a word's vector is its row of the input matrix.
+    """
+    import fasttext
+    import numpy as np
+
+    job = json.loads(sys.argv[1])
+    model = fasttext.train_unsupervised(
+        job["corpus"],
+        model="skipgram" if job["sg"] else "cbow",
+        minn=0,
+        maxn=0,
+        dim=job["dim"],
+        ws=job["window"],
+        neg=job["negative"],
+        epoch=job["epochs"],
+        minCount=job["min_count"],
+        t=job["sample"],
+        thread=job["threads"],
+        verbose=0,
+    )
+    words = model.get_words(on_unicode_error="replace")
+    rows = np.asarray(model.get_input_matrix(), np.float32)
+    with open(job["output"], "wb") as out:  # noqa: PTH123
+        out.write(f"{len(words)} {job['dim']}\n".encode())
+        for word, row in zip(words, rows, strict=True):
+            out.write(word.encode() + b" " + row.tobytes())
+
+
+if __name__ == "__main__":
+    main()

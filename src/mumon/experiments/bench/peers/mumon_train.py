@@ -1,0 +1,33 @@
+"""mumon, from a text file to saved vectors: `python -m mumon.experiments.bench.peers.mumon_train JSON`."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+
+def main() -> None:
+    """Train as the job says; the last line of the output tells how many tokens that took, and how long."""
+    from mumon.word2vec import Word2Vec
+
+    job = json.loads(sys.argv[1])
+    model = Word2Vec(
+        corpus_file=job["corpus"],
+        vector_size=job["dim"],
+        window=job["window"],
+        negative=job["negative"],
+        epochs=job["epochs"],
+        min_count=job["min_count"],
+        sample=job["sample"],
+        workers=job["threads"],
+        seed=job["seed"],
+        progress=False,
+        **job["options"],
+    )
+    model.wv.save(job["output"])
+    trained, seconds = (sum(getattr(epoch, name) for epoch in model.history) for name in ("trained_tokens", "seconds"))
+    print(json.dumps({"trained_tokens": trained, "training_seconds": seconds, "first_rate": model.alpha}))
+
+
+if __name__ == "__main__":
+    main()

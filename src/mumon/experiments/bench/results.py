@@ -1,0 +1,169 @@
+"""What a benchmark found: every run as it was, and a summary per system and number of threads."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from statistics import fmean, median, stdev
+from typing import Any
+
+from mumon.experiments.bench.quality import MEAN
+from mumon.experiments.bench.runner import Run
+from mumon.experiments.bench.systems import System
+from mumon.experiments.bench.work import BenchCorpus, Work
+from mumon.utils.atomic import atomic_file
+
+FORMAT, VERSION = "mumon-bench", 1
+RESULTS_NAME = "results.json"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One system on one number of threads, over its repeats.
+
+    `relative` is how many times as fast as the reference it is; raw tokens are all those of the text, trained ones
+    those expected to remain after rare words are dropped and frequent ones subsampled.
+    """
+
+    system: str
+    name: str
+    threads: int
+    repeats: int
+    seconds: float
+    fastest: float
+    slowest: float
+    relative: float | None
+    scaling: float | None  # how many times as fast as with the fewest threads
+    raw_tokens_per_second: float
+    trained_tokens_per_second: float
+    peak_bytes: int | None
+    words: int
+    scores: dict[str, float]
+    spread: float | None  # standard deviation of the mean score between repeats
+    interval: tuple[float, float] | None  # of the mean score; the ends are averaged over repeats
+
+
+@dataclass
+class Results:
+    """Everything that goes into results.json."""
+
+    work: Work
+    corpus: BenchCorpus
+    systems: list[System]
+    threads: list[int]
+    repeats: int
+    reference: str
+    machine: dict[str, Any]
+    left_out: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    tasks: list[str] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every run of every round was made, or failed."""
+        failed = {(run.system, run.threads) for run in self.runs if run.failed is not None}
+        wanted = {(system.id, threads) for system in self.systems for threads in self.threads} - failed
+        good = [(run.system, run.threads) for run in self.runs if run.failed is None]
+        return all(good.count(pair) == self.repeats for pair in wanted)
+
+    def good(self, system: str, threads: int) -> list[Run]:
+        """The runs that ended well."""
+        return [run for run in self.runs if (run.system, run.threads, run.failed) == (system, threads, None)]
+
+    def failures(self) -> list[Run]:
+        """The runs that did not."""
+        return [run for run in self.runs if run.failed is not None]
+
+    def rows(self) -> list[Row]:
+        """A row per system and number of threads, in the order in which they were asked for."""
+        pairs = [(system, threads) for threads in self.threads for system in self.systems]
+        return [self._row(system, threads) for system, threads in pairs if self.good(system.id, threads)]
+
+    def compared_with(self) -> str | None:
+        """The system that others are compared with: the reference if it has run, else the first that has."""
+        ran = [system.id for system in self.systems if any(self.good(system.id, threads) for threads in self.threads)]
+        return self.reference if self.reference in ran else next(iter(ran), None)
+
+    def seconds(self, system: str | None, threads: int) -> float | None:
+        """The median time of a system, if it has any."""
+        times = [run.seconds for run in self.good(system or "", threads)]
+        return median(times) if times else None
+
+    def speeds_by_round(self, system: str, threads: int) -> list[float]:
+        """How many times as fast as the reference, in each round that both have: a busy spell slows down both."""
+        reference = {run.repeat: run.seconds for run in self.good(self.compared_with() or "", threads)}
+        return [reference[run.repeat] / run.seconds for run in self.good(system, threads) if run.repeat in reference]
+
+    def _row(self, system: System, threads: int) -> Row:
+        runs = self.good(system.id, threads)
+        times = [run.seconds for run in runs]
+        middle = median(times)
+        reference = self.seconds(self.compared_with(), threads)
+        alone = next((known for fewer in sorted(self.threads) if (known := self.seconds(system.id, fewer))), None)
+        scored = [run for run in runs if run.scores]
+        intervals = [run.interval for run in scored if run.interval is not None]
+        means = [run.scores[MEAN] for run in scored if MEAN in run.scores]
+        memory = [run.peak_bytes for run in runs if run.peak_bytes is not None]
+        return Row(
+            system=system.id,
+            name=system.name,
+            threads=threads,
+            repeats=len(runs),
+            seconds=middle,
+            fastest=min(times),
+            slowest=max(times),
+            relative=None if reference is None else reference / middle,
+            scaling=None if alone is None else alone / middle,
+            raw_tokens_per_second=self.corpus.tokens * self.work.epochs / middle,
+            trained_tokens_per_second=self.corpus.trained_tokens * self.work.epochs / middle,
+            peak_bytes=max(memory, default=None),
+            words=runs[0].words or 0,
+            scores=_means(scored),
+            spread=stdev(means) if len(means) > 1 else None,
+            interval=(fmean(low for low, _ in intervals), fmean(high for _, high in intervals)) if intervals else None,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, raw repeats included."""
+        about = {"id", "name", "implementation", "objective", "version"}
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "complete": self.complete,
+            "machine": self.machine,
+            "work": asdict(self.work),
+            "corpus": self.corpus.to_json(),
+            "systems": [{name: getattr(system, name) for name in sorted(about)} for system in self.systems],
+            "left_out": self.left_out,
+            "threads": self.threads,
+            "repeats": self.repeats,
+            "reference": self.compared_with(),
+            "tasks": self.tasks,
+            "notes": self.notes,
+            "runs": [run.to_json() for run in self.runs],
+            "summary": [_no_nan(asdict(row)) for row in self.rows()],
+        }
+
+    def save(self, folder: Path) -> Path:
+        """Write results.json, whole or not at all."""
+        return write_json(folder / RESULTS_NAME, self.to_json())
+
+
+def write_json(path: str | os.PathLike[str], content: Any) -> Path:
+    """Write JSON that people can read as well, whole or not at all."""
+    with atomic_file(path) as file:
+        file.write((json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode())
+    return Path(path)
+
+
+def _means(runs: Sequence[Run]) -> dict[str, float]:
+    tasks = dict.fromkeys(task for run in runs for task in run.scores)
+    return {task: fmean(run.scores.get(task, float("nan")) for run in runs) for task in tasks}
+
+
+def _no_nan(row: dict[str, Any]) -> dict[str, Any]:
+    return {**row, "scores": {task: None if score != score else score for task, score in row["scores"].items()}}

@@ -1,0 +1,142 @@
+"""One run of one system: a process of its own, timed from its start to its end, and a look at what it saved."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mumon.errors import MumonError
+from mumon.experiments.bench.systems import System
+from mumon.experiments.bench.work import BenchCorpus, Job, Work, empty_corpus_cache
+from mumon.utils import measure_process
+
+if TYPE_CHECKING:
+    from mumon.vectors.word_vectors import WordVectors
+
+LOG_TAIL_BYTES = 65_536
+LONGEST_REASON = 300
+MUMON_REPORT = ("trained_tokens", "training_seconds", "first_rate")
+
+
+@dataclass
+class Run:
+    """What one run took and gave. `failed` is the last line that a failing run wrote."""
+
+    system: str
+    threads: int
+    repeat: int
+    seed: int
+    seconds: float = 0.0
+    cpu_seconds: float | None = None
+    peak_bytes: int | None = None
+    words: int | None = None
+    trained_tokens: int | None = None  # counted by mumon itself; peers do not tell
+    training_seconds: float | None = None
+    first_rate: float | None = None
+    scores: dict[str, float] = field(default_factory=dict)
+    interval: tuple[float, float] | None = None  # of the mean score, by resampling the items
+    halves: dict[str, float] = field(default_factory=dict)  # the mean score on the dev and on the test items
+    failed: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields; a score that is not defined is null."""
+        fields = asdict(self)
+        for name in ("scores", "halves"):
+            fields[name] = {key: None if score != score else score for key, score in fields[name].items()}
+        return fields
+
+
+class Runner:
+    """Runs systems one at a time in a folder of its own, with a corpus cache that nobody else uses."""
+
+    def __init__(self, folder: Path, corpus: BenchCorpus, work: Work) -> None:
+        from mumon.kernels import jit
+
+        self.folder, self.corpus, self.work = folder, corpus, work
+        self._cache = folder / "cache"
+        # Kernels that are compiled already stay where they are: compiling is no part of the work.
+        kernels = jit.cache_directory().parent
+        self._environment = {"MUMON_CACHE": str(self._cache), "NUMBA_CACHE_DIR": str(kernels)}
+
+    def warm_up(self, system: System, threads: int) -> None:
+        """A small run that nobody times: kernels get compiled, programs get loaded. Rare words count, too."""
+        work = replace(self.work, min_count=1, sample=0)
+        self._launch(system, Job(self.corpus.warm_up, self._output(system), work, threads, seed=1))
+
+    def run(self, system: System, threads: int, repeat: int) -> tuple[Run, WordVectors | None]:
+        """The run and its vectors, or None if it failed."""
+        run = Run(system.id, threads, repeat, seed=repeat)
+        job = Job(self.corpus.path, self._output(system), self.work, threads, run.seed)
+        report = self._launch(system, job)
+        run.seconds, run.cpu_seconds, run.peak_bytes = (report[k] for k in ("seconds", "cpu_seconds", "peak_bytes"))
+        if report["code"]:
+            run.failed = report.get("error") or self._last_words(report["code"])
+            return run, None
+        if system.ours:
+            for name, value in json.loads(self._log().splitlines()[-1]).items():
+                if name in MUMON_REPORT:
+                    setattr(run, name, value)
+        vectors = self._read(job, run)
+        run.words = None if vectors is None else len(vectors)
+        return run, vectors
+
+    def _read(self, job: Job, run: Run) -> WordVectors | None:
+        import numpy as np
+
+        from mumon.vectors.word_vectors import WordVectors
+
+        if not job.output.exists():
+            run.failed = f"it ended well but wrote no {{output}} ({self._last_words(0)})"
+            return None
+        try:
+            vectors = WordVectors.load(job.output)
+        except (MumonError, OSError) as error:
+            run.failed = str(error).replace(f"{self.folder}{os.sep}", "")
+            return None
+        if not np.isfinite(vectors.vectors).all():
+            run.failed = "its vectors hold nan or inf"
+            return None
+        return vectors
+
+    def _launch(self, system: System, job: Job) -> dict[str, Any]:
+        shutil.rmtree(job.output) if job.output.is_dir() else job.output.unlink(missing_ok=True)
+        environment = dict(os.environ)
+        if system.ours:
+            empty_corpus_cache(self._cache)
+            environment |= self._environment
+        request = {
+            "command": system.command(job),
+            "log": str(self.folder / "log"),
+            "folder": str(self.folder) if system.in_folder else None,
+        }
+        report = self.folder / "report.json"
+        launcher = [sys.executable, "-I", "-S", measure_process.__file__, str(report)]
+        with subprocess.Popen(launcher, stdin=subprocess.PIPE, env=environment) as process:
+            try:
+                process.communicate(json.dumps(request).encode())
+            except BaseException:
+                process.terminate()  # it ends the command, then itself
+                raise
+        answer: dict[str, Any] = json.loads(report.read_bytes())
+        report.unlink()
+        return answer
+
+    def _output(self, system: System) -> Path:
+        return self.folder / f"{system.id}.bin"
+
+    def _log(self) -> str:
+        with (self.folder / "log").open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - LOG_TAIL_BYTES))
+            return file.read().decode(errors="replace").strip()
+
+    def _last_words(self, code: int) -> str:
+        lines = [line.strip() for line in self._log().splitlines() if line.strip()]
+        ending = f"signal {-code}" if code < 0 else f"exit code {code}"
+        last = lines[-1].replace(f"{self.folder}{os.sep}", "") if lines else "it wrote nothing"
+        return f"{ending}: {last[:LONGEST_REASON]}"

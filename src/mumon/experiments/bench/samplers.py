@@ -1,0 +1,154 @@
+"""Three ways to draw noise words: Vose's alias table, a search in the cumulative distribution, word2vec.c's table.
+
+Each knows the probabilities that it really draws with: they are computed from its tables, not estimated from draws.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+EXPONENT = 0.75
+TABLE_ENTRIES = 100_000_000  # word2vec.c's table_size
+RAREST = 5  # the count of the rarest word
+CHUNK = 1_000_000  # draws at a time where NumPy needs room for them
+
+
+class Sampler(ABC):
+    """Builds its tables from the wanted probabilities."""
+
+    name: str
+
+    @abstractmethod
+    def __init__(self, probabilities: Floats) -> None: ...
+
+    @abstractmethod
+    def draw(self, out: npt.NDArray[np.int32]) -> None:
+        """Fill `out` with words, random numbers included."""
+
+    @abstractmethod
+    def implied(self, words: int) -> Floats:
+        """The probability with which each word is really drawn."""
+
+    @property
+    @abstractmethod
+    def bytes(self) -> int:
+        """The memory that the tables hold."""
+
+
+class AliasSampler(Sampler):
+    """What mumon uses: constant time, two numbers per word."""
+
+    name = "alias table"
+
+    def __init__(self, probabilities: Floats) -> None:
+        from mumon.training.sampling import alias_table
+
+        self.table = alias_table(probabilities)
+
+    def draw(self, out: npt.NDArray[np.int32]) -> None:
+        from mumon.kernels.numerics import draw_negatives
+
+        draw_negatives(self.table, np.uint64(1), out)
+
+    def implied(self, words: int) -> Floats:
+        # A bin is drawn by multiplying 32 random bits: some bins get one of the 2³² values more than others.
+        edges = -(-np.arange(words + 1, dtype=np.int64) * (1 << 32) // words)
+        bins = np.diff(edges) / 2.0**32
+        own = self.table[:, 0] / 2.0**32
+        given = np.bincount(self.table[:, 1].astype(np.int64), weights=bins * (1 - own), minlength=words)
+        return np.asarray(bins * own + given)
+
+    @property
+    def bytes(self) -> int:
+        return int(self.table.nbytes)
+
+
+class SearchSampler(Sampler):
+    """A binary search for a uniform number among the cumulative probabilities: logarithmic time."""
+
+    name = "np.searchsorted"
+
+    def __init__(self, probabilities: Floats) -> None:
+        self.cumulative = np.cumsum(probabilities)
+        self.cumulative /= self.cumulative[-1]
+
+    def draw(self, out: npt.NDArray[np.int32]) -> None:
+        random = np.random.default_rng(1)
+        for first in range(0, len(out), CHUNK):
+            part = out[first : first + CHUNK]
+            part[:] = np.searchsorted(self.cumulative, random.random(len(part)), side="right")
+
+    def implied(self, words: int) -> Floats:
+        return np.diff(self.cumulative, prepend=0.0)
+
+    @property
+    def bytes(self) -> int:
+        return int(self.cumulative.nbytes)
+
+
+class TableSampler(Sampler):
+    """word2vec.c's: constant time, 10⁸ entries, and what is rarer than one of them is drawn too often or never."""
+
+    name = "word2vec.c's table"
+
+    def __init__(self, probabilities: Floats, entries: int = TABLE_ENTRIES) -> None:
+        from mumon.kernels.unigram_table import build_unigram_table
+
+        self.table = np.empty(entries, np.int32)
+        build_unigram_table(probabilities, self.table)
+
+    def draw(self, out: npt.NDArray[np.int32]) -> None:
+        from mumon.kernels.unigram_table import draw_from_table
+
+        draw_from_table(self.table, np.uint64(1), out)
+
+    def implied(self, words: int) -> Floats:
+        counts = np.zeros(words, np.int64)
+        for first in range(0, len(self.table), 10 * CHUNK):
+            counts += np.bincount(self.table[first : first + 10 * CHUNK], minlength=words)
+        return np.asarray(counts / len(self.table))
+
+    @property
+    def bytes(self) -> int:
+        return int(self.table.nbytes)
+
+
+SAMPLERS: tuple[type[Sampler], ...] = (AliasSampler, SearchSampler, TableSampler)
+
+
+@dataclass(frozen=True)
+class Distortion:
+    """How far drawn probabilities are from wanted ones. Errors are relative; `distance` is the total variation."""
+
+    largest_error: float
+    mean_error: float
+    never_drawn: int
+    distance: float
+
+
+def distortion(implied: Floats, wanted: Floats) -> Distortion:
+    """Compare two distributions.
+
+    >>> distortion(np.array([0.75, 0.25, 0.0]), np.array([0.5, 0.25, 0.25]))
+    Distortion(largest_error=1.0, mean_error=0.5, never_drawn=1, distance=0.25)
+    """
+    gap = np.abs(implied - wanted)
+    error = gap / wanted
+    never = int((implied == 0).sum())
+    return Distortion(float(error.max()), float(error.mean()), never, float(gap.sum()) / 2)
+
+
+def zipf_probabilities(words: int) -> Floats:
+    """The noise distribution of counts that fall as 1/rank, down to RAREST.
+
+    >>> zipf_probabilities(4).round(3).tolist()
+    [0.425, 0.253, 0.172, 0.15]
+    """
+    from mumon.training.sampling import noise_distribution
+
+    return noise_distribution(RAREST * words // np.arange(1, words + 1), EXPONENT)

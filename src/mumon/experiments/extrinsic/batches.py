@@ -1,0 +1,55 @@
+"""Items of like length together, in an order that depends on nothing but the seed and the epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from mumon.experiments.extrinsic.inputs import Part, Ragged
+
+Items = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some items: texts as rows of vectors (items, longest), filled up with 0; their lengths; labels in one list."""
+
+    items: Items
+    texts: list[Tensor]
+    lengths: list[Tensor]
+    labels: Tensor
+
+
+def batches(
+    part: Part, items: Items, size: int, longest: int | None, order: np.random.Generator | None = None
+) -> Iterator[Batch]:
+    """Items in batches of like length, so that there is little to fill up.
+
+    With `order`, the batches come shuffled, and which of many items of a length meet is random, too.
+    """
+    if order is not None:
+        items = order.permutation(items)
+    lengths = np.sum([column.lengths[items] for column in part.columns], axis=0)
+    ranked = items[np.argsort(lengths, kind="stable")]
+    firsts = np.arange(0, len(ranked), size)
+    for first in firsts if order is None else order.permutation(firsts):
+        yield _batch(part, ranked[first : first + size], longest)
+
+
+def _batch(part: Part, items: Items, longest: int | None) -> Batch:
+    texts, lengths = zip(*(_padded(column, items, longest) for column in part.columns), strict=True)
+    labels = np.concatenate([part.labels[item] for item in items])
+    return Batch(items, list(texts), list(lengths), torch.from_numpy(labels.astype(np.int64)))
+
+
+def _padded(column: Ragged, items: Items, longest: int | None) -> tuple[Tensor, Tensor]:
+    texts = [column[item][:longest] for item in items]
+    lengths = np.array([len(text) for text in texts])
+    padded = np.zeros((len(texts), lengths.max()), np.int64)
+    padded[np.arange(lengths.max()) < lengths[:, None]] = np.concatenate(texts)
+    return torch.from_numpy(padded), torch.from_numpy(lengths)

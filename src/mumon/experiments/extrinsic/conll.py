@@ -1,0 +1,97 @@
+"""CoNLL-2003's files, and entities counted as the conlleval script counts them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from mumon.errors import DataError, FormatError
+from mumon.experiments.extrinsic.examples import Examples, Split, lines_of
+
+OUTSIDE = "O"
+PREFIXES = ("B-", "I-", "E-", "S-")
+DOCUMENT = "-DOCSTART-"
+NAMES = (  # train, dev, test
+    ("eng.train", "eng.testa", "eng.testb"),
+    ("train.txt", "valid.txt", "test.txt"),
+    ("train.txt", "dev.txt", "test.txt"),
+)
+
+
+def read_conll(folder: Path) -> Examples:
+    """Train, dev (testa) and test (testb) of a folder, whatever their tag scheme; the network learns IOB2."""
+    names = next((names for names in NAMES if all((folder / name).is_file() for name in names)), None)
+    if names is None:
+        listed = " or ".join(", ".join(names) for names in NAMES)
+        raise DataError(f"{folder} does not have all 3 of {listed}; put the files of CoNLL-2003 there")
+    parts = dict(zip(("train", "dev", "ner"), (_sentences(folder / name) for name in names), strict=True))
+    labels = sorted({tag for _, tags in parts["train"] for tag in tags})
+    numbers = {tag: number for number, tag in enumerate(labels)}
+    splits = {}
+    for name, sentences in parts.items():
+        unknown = sorted({tag for _, tags in sentences for tag in tags} - set(labels))
+        if unknown:
+            raise FormatError(
+                f"{folder} has {len(unknown)} tags that its training data lack, such as {unknown[0][:40]!r}; are these "
+                "the files of one corpus?"
+            )
+        splits[name] = Split(
+            [[words for words, _ in sentences]], [[numbers[tag] for tag in tags] for _, tags in sentences]
+        )
+    return Examples("tags", labels, splits)
+
+
+def _sentences(path: Path) -> list[tuple[tuple[str, ...], list[str]]]:
+    """Words and IOB2 tags: the first and the last column, sentences between empty lines."""
+    sentences: list[tuple[tuple[str, ...], list[str]]] = []
+    words: list[str] = []
+    tags: list[str] = []
+    for number, line in enumerate([*lines_of(path), ""], 1):
+        fields = line.split()
+        if fields and fields[0] != DOCUMENT:
+            tag = fields[-1]
+            if len(fields) < 2 or not (tag == OUTSIDE or tag.startswith(PREFIXES)):
+                raise FormatError(
+                    f"{path} has no word with a tag of IOB1, IOB2 or IOBES in line {number}: {line[:60]!r}; convert it"
+                )
+            words.append(fields[0])
+            tags.append(tag)
+        elif words:
+            sentences.append((tuple(words), iob2(tags)))
+            words, tags = [], []
+    if not sentences:
+        raise FormatError(f"{path} holds 0 sentences; fetch it again")
+    return sentences
+
+
+def entities(tags: Sequence[str]) -> list[tuple[str, int, int]]:
+    """The entities of a tagged sentence, (type, first, last): as conlleval sees them, in IOB1, IOB2 and IOBES.
+
+    >>> entities(["I-PER", "I-PER", "O", "I-LOC", "B-LOC", "I-ORG"])
+    [('PER', 0, 1), ('LOC', 3, 3), ('LOC', 4, 4), ('ORG', 5, 5)]
+    """
+    from seqeval.metrics.sequence_labeling import get_entities
+
+    return list(get_entities(list(tags)))
+
+
+def iob2(tags: Sequence[str]) -> list[str]:
+    """The same entities with B- at the beginning of each.
+
+    >>> iob2(["I-PER", "I-PER", "O", "I-LOC", "B-LOC"])
+    ['B-PER', 'I-PER', 'O', 'B-LOC', 'B-LOC']
+    """
+    result = [OUTSIDE] * len(tags)
+    for kind, first, last in entities(tags):
+        result[first : last + 1] = [f"B-{kind}", *[f"I-{kind}"] * (last - first)]
+    return result
+
+
+def entity_counts(gold: Sequence[str], predicted: Sequence[str]) -> tuple[int, int, int]:
+    """Entities of one sentence that are right (type and both ends), that were predicted, and that there are.
+
+    >>> entity_counts(["B-PER", "I-PER", "O", "B-LOC"], ["B-PER", "O", "O", "B-LOC"])
+    (1, 2, 2)
+    """
+    found, wanted = set(entities(predicted)), set(entities(gold))
+    return len(found & wanted), len(found), len(wanted)

@@ -1,0 +1,199 @@
+"""Do vectors help real tasks? The paper's classifiers and tagger, trained on each embedding in turn."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+
+from mumon import datasets
+from mumon.errors import OptionError
+from mumon.evaluation.bootstrap import interval
+from mumon.evaluation.evaluate import Vectors, as_vectors
+from mumon.experiments.extrinsic.examples import Examples, load_examples, scores_of
+from mumon.experiments.extrinsic.inputs import Written, inputs_folder, write_examples, write_vectors
+from mumon.experiments.extrinsic.plan import DATA, METRICS, Budget, chosen_budget, chosen_tasks, trials
+from mumon.experiments.extrinsic.report import ExtrinsicReport, ExtrinsicScore, resampled
+from mumon.experiments.extrinsic.scores import score
+from mumon.experiments.extrinsic.search import Found, Search, Searcher
+from mumon.experiments.extrinsic.trial_store import Shelf
+from mumon.utils.paths import cache_directory
+from mumon.utils.progress import Progress, chosen_progress
+from mumon.utils.threads import available_cores
+from mumon.utils.validation import whole_number
+from mumon.vectors.word_vectors import WordVectors
+
+Models = Vectors | Mapping[str, Vectors | Sequence[Vectors]]
+BASELINES = ("random", "glove")
+
+
+def evaluate_extrinsic(
+    models: Models,
+    tasks: str | Sequence[str] = ("sst2", "qnli", "mnli", "ner"),
+    *,
+    baselines: Sequence[str] = (),
+    budget: str | Budget = "small",
+    seeds: Sequence[int] = (0,),
+    folder: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    resamples: int = 1000,
+    progress: bool | Progress | None = None,
+) -> ExtrinsicReport:
+    """Train the paper's networks over frozen vectors (NER: also over trained ones), and test those best on dev.
+
+    `models` are vectors by name, or for each name a list with vectors for each of `seeds`. The baseline "random" has
+    the words of the first model and normally distributed vectors, "glove" is GloVe. Every network is trained on one
+    core, so results depend on the seed and not on the number of `workers`. Whatever is finished is kept in `folder` (by
+    default in the user's cache) and never done twice: the same call goes on after an interruption.
+
+    >>> report = evaluate_extrinsic("king.mumon", ["sst2"], seeds=(1, 2))  # doctest: +SKIP
+    >>> report.score("model", "sst2").score  # doctest: +SKIP
+    """
+    asked, chosen = checked([tasks] if isinstance(tasks, str) else tasks, baselines), chosen_budget(budget)
+    numbers = [whole_number("a seed", seed, least=0) for seed in seeds]
+    crew = available_cores() if workers is None else whole_number("workers", workers, least=1)
+    if not numbers or len(set(numbers)) < len(numbers):
+        raise OptionError(f"{len(numbers)} seeds were given; name at least one, and each once")
+    home = Path(folder) if folder is not None else cache_directory() / "extrinsic"
+    home.mkdir(parents=True, exist_ok=True)
+    with chosen_progress(progress) as reporter:
+        named = _by_seed(models, baselines, numbers, reporter)
+        examples = {data: load_examples(data, reporter) for data in dict.fromkeys(DATA[task] for task in asked)}
+        for note in filter(None, (each.note for each in examples.values())):
+            reporter.note(note)
+        with inputs_folder(home) as inputs:
+            plan = _plan(named, asked, examples, numbers, chosen, inputs)
+            results = Searcher(plan.searches, inputs, Shelf(home), reporter).run(crew)
+    settings = {"budget": asdict(chosen), "seeds": numbers, "resamples": resamples, "torch": metadata.version("torch")}
+    report = ExtrinsicReport(list(named), [], settings)
+    for task in asked:
+        _add_scores(report, task, examples[DATA[task]], results, plan)
+    return report
+
+
+def checked(tasks: Sequence[str], baselines: Sequence[str]) -> list[str]:
+    """The tasks behind what was asked for; refuses, in one sentence, what cannot be done, before anything is read."""
+    missing = [name for name in ("torch", "seqeval") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise OptionError(
+            f"the extrinsic tasks need {' and '.join(missing)}, which is not installed; pip install 'mumon[extrinsic]'"
+        )
+    unknown = [name for name in baselines if name not in BASELINES]
+    if unknown:
+        raise OptionError(f"no baseline is called {unknown[0]!r}; the {len(BASELINES)} are {', '.join(BASELINES)}")
+    return chosen_tasks(tasks)
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """The vectors of one model and seed; with `random` only their words count, and the numbers are drawn anew."""
+
+    wv: WordVectors
+    random: bool = False
+
+
+def _by_seed(
+    models: Models, baselines: Sequence[str], seeds: Sequence[int], progress: Progress
+) -> dict[str, list[Embedding]]:
+    """A name → vectors for each seed: the models, then the baselines."""
+    given = models if isinstance(models, Mapping) else {"model": models}
+    named: dict[str, list[Embedding]] = {}
+    for name, vectors in given.items():
+        if isinstance(vectors, Sequence) and not isinstance(vectors, str):
+            named[name] = [Embedding(as_vectors(one)) for one in vectors]
+        else:
+            named[name] = [Embedding(as_vectors(vectors))] * len(seeds)
+        if len(named[name]) != len(seeds):
+            raise OptionError(f"{name} has vectors for {len(named[name])} seeds, and {len(seeds)} were asked for")
+    if not named:
+        raise OptionError("0 models were given; name at least one")
+    first = next(iter(named.values()))
+    for name in dict.fromkeys(baselines):
+        if name in named:
+            raise OptionError(f"{name!r} is the name of a model and of a baseline; rename the model")
+        if name == "random":
+            named[name] = [Embedding(each.wv, random=True) for each in first]
+        else:
+            named[name] = [Embedding(WordVectors.load(datasets.fetch("glove100", progress)))] * len(seeds)
+    return named
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All searches; and, by model and data, what was written of the vectors for each seed, out of how many words."""
+
+    searches: list[Search]
+    written: dict[tuple[str, str], list[Written]]
+    words: dict[str, int]
+
+
+def _plan(
+    named: Mapping[str, Sequence[Embedding]],
+    tasks: Sequence[str],
+    examples: Mapping[str, Examples],
+    seeds: Sequence[int],
+    budget: Budget,
+    folder: Path,
+) -> Plan:
+    torch = metadata.version("torch")
+    plan = Plan([], {}, {})
+    digests = {}
+    for data, each in examples.items():
+        words = each.words()
+        digests[data], plan.words[data] = write_examples(each, words, folder), words.total()
+        for model, embeddings in named.items():
+            plan.written[model, data] = [
+                write_vectors(one.wv, words, folder, whole=each.kind == "tags", random=seed if one.random else None)
+                for seed, one in zip(seeds, embeddings, strict=True)
+            ]
+            _check_vectors(model, data, plan)
+    for task in tasks:
+        for place, seed in enumerate(seeds):
+            for model in named:
+                vectors = plan.written[model, DATA[task]][place].digest
+                points = trials(task, digests[DATA[task]], vectors, seed, budget, torch)
+                plan.searches.append(Search(model, task, seed, tuple(points)))
+    return plan
+
+
+def _check_vectors(model: str, data: str, plan: Plan) -> None:
+    """Refuse vectors that nothing can be learnt from, rather than train for minutes to find out."""
+    for written in plan.written[model, data]:
+        if not written.found:
+            raise OptionError(f"{model} has 0 of the {plan.words[data]:,} words of {data}; is it of another language?")
+        if not written.finite:
+            raise OptionError(
+                f"{model} has vectors that are not finite among the {written.found:,} words of {data}; train it again"
+            )
+
+
+def _add_scores(report: ExtrinsicReport, task: str, examples: Examples, results: Sequence[Found], plan: Plan) -> None:
+    """The scores of every model on the tests of one task."""
+    tests = scores_of(examples.splits)
+    for test, name in zip(tests, [task] if len(tests) == 1 else tests, strict=True):
+        report.task_names.append(name)
+        for model in report.models:
+            runs = [each for each in results if (each.search.model, each.search.task) == (model, task)]
+            outcomes = [np.array(each.tests[test]) for each in runs]
+            scores = [score(each) for each in outcomes]
+            report.samples[model, name] = sample = resampled(outcomes, name, report.settings["resamples"])
+            report.scores.append(
+                ExtrinsicScore(
+                    model,
+                    name,
+                    METRICS[task],
+                    float(np.mean(scores)),
+                    *interval(np.clip(sample, 0, 100)),
+                    seeds=scores,
+                    dev=[each.result["dev"] for each in runs],
+                    chosen=[{**asdict(each.trial.draw), "epochs": each.result["epoch"]} for each in runs],
+                    n=len(outcomes[0]),
+                    words=plan.words[DATA[task]],
+                    found=min(written.found for written in plan.written[model, DATA[task]]),
+                )
+            )

@@ -1,0 +1,196 @@
+"""Words become numbers: what a network reads, as files that are named by a digest of their content.
+
+Two files make an input: a task's sentences as numbers of its words, and, for each embedding, which row each of these
+words has. Row 0 is zero, for words that the embedding lacks; it never changes, even when the others are trained. The
+files last as long as the call that needs them; their digests are what tells trials apart for ever.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mumon.evaluation.word_lookup import Finder
+from mumon.experiments.extrinsic.examples import Examples, Kind
+from mumon.utils.file_lock import Claim, claim, remove_abandoned
+from mumon.vectors.word_vectors import WordVectors
+
+PREFIX = ".inputs-"
+CLITIC = re.compile(r"(.+?)(n['’]t|['’](?:s|m|d|re|ve|ll))", re.IGNORECASE)  # the parts of don't and it's
+Numbers = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """Lists of numbers, one after another; list i ends before `ends[i]`."""
+
+    values: Numbers
+    ends: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def __getitem__(self, index: int) -> Numbers:
+        return self.values[self.ends[index - 1] if index else 0 : self.ends[index]]
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """How many numbers each list has."""
+        return np.diff(self.ends, prepend=0)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One split of a task: for each item its texts (rows of vectors) and labels."""
+
+    columns: list[Ragged]
+    labels: Ragged
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """A task as one embedding sees it."""
+
+    kind: Kind
+    labels: list[str]
+    parts: dict[str, Part]
+    vectors: NDArray[np.float32]
+
+
+@contextmanager
+def inputs_folder(home: Path) -> Iterator[Path]:
+    """A folder for inputs that goes with the block; those that killed processes left are cleared."""
+    for left in home.glob(f"{PREFIX}*"):
+        remove_abandoned(left)
+    folder, held = _claimed(home)
+    try:
+        with held:
+            yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _claimed(home: Path) -> tuple[Path, Claim]:
+    while True:  # another process may think a new folder abandoned
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=home))
+        with suppress(FileNotFoundError):
+            return folder, claim(folder)
+
+
+def write_examples(examples: Examples, words: Iterable[str], folder: Path) -> str:
+    """Write a task's sentences as numbers of `words`, and tell the digest that names the file."""
+    numbers = {word: number for number, word in enumerate(words)}
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, split in examples.splits.items():
+        for place, column in enumerate(split.columns):
+            _put(arrays, f"{name}.{place}", [[numbers[word] for word in sentence] for sentence in column])
+        _put(arrays, f"{name}.labels", split.labels)
+    about = {"kind": examples.kind, "labels": examples.labels, "splits": list(examples.splits)}
+    return _write(arrays, {"task": json.dumps(about)}, folder)  # one entry: several would come in any order
+
+
+@dataclass(frozen=True)
+class Written:
+    """The digest that names a file of vectors, how many running words of the task have one, and if all are finite."""
+
+    digest: str
+    found: int
+    finite: bool
+
+
+def write_vectors(
+    wv: WordVectors, words: Mapping[str, int], folder: Path, *, whole: bool, random: int | None = None
+) -> Written:
+    """Write the vectors of a task's words, which come with their counts.
+
+    A word with a clitic (don't) that the embedding does not have is read as its two parts, unless words stay `whole`
+    because each has a label. With a `random` seed the rows get numbers from the standard normal distribution instead.
+    """
+    finder = Finder(wv)
+    known = [_rows(word, finder, whole) for word in words]
+    used = sorted({row for rows in known for row in rows if row >= 0})
+    places = {row: place for place, row in enumerate(used, 1)}  # row 0 is for what is missing
+    matrix = np.zeros((len(used) + 1, wv.vector_size), np.float32)
+    if random is None:
+        matrix[1:] = wv.vectors[used]
+    else:
+        matrix[1:] = np.random.default_rng([random, *matrix.shape]).standard_normal((len(used), wv.vector_size))
+    arrays: dict[str, NDArray[Any]] = {"vectors": matrix}
+    arrays["rows"] = np.array([places.get(row, 0) for rows in known for row in rows], np.int32)
+    if len(arrays["rows"]) > len(words):
+        arrays["ends"] = np.fromiter(accumulate(map(len, known)), np.int64)
+    found = sum(count for count, rows in zip(words.values(), known, strict=True) if max(rows) >= 0)
+    return Written(_write(arrays, {}, folder), found, bool(np.isfinite(matrix).all()))
+
+
+def _rows(word: str, finder: Finder, whole: bool) -> list[int]:
+    """The rows of a word, -1 where it is missing."""
+    row = finder.find(word)[0]
+    if row < 0 and not whole and (parts := CLITIC.fullmatch(word)):
+        return finder.rows(parts.groups())
+    return [row]
+
+
+def read_inputs(folder: Path, data: str, vectors: str) -> Inputs:
+    """What the two files of an input say together."""
+    from safetensors import safe_open
+    from safetensors.numpy import load_file
+
+    embedded = load_file(_place(folder, vectors))
+    ends = embedded.get("ends", np.arange(1, len(embedded["rows"]) + 1))
+    rows = Ragged(embedded["rows"], ends)
+    with safe_open(_place(folder, data), "numpy") as file:
+        about = json.loads(file.metadata()["task"])
+        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
+    texts = range(2 if about["kind"] == "pair" else 1)
+    parts = {
+        name: Part(
+            [_embedded(_ragged(arrays, f"{name}.{place}"), rows) for place in texts],
+            _ragged(arrays, f"{name}.labels"),
+        )
+        for name in about["splits"]
+    }
+    return Inputs(about["kind"], about["labels"], parts, embedded["vectors"])
+
+
+def _embedded(words: Ragged, rows: Ragged) -> Ragged:
+    """Texts as rows of vectors: each number of a word is replaced by its rows, which may be two."""
+    lengths = rows.lengths[words.values]
+    ends = np.cumsum(lengths)
+    places = np.arange(len(lengths) and ends[-1]) - np.repeat(ends - lengths, lengths)  # within a word
+    starts = (rows.ends - rows.lengths)[words.values]
+    return Ragged(rows.values[np.repeat(starts, lengths) + places], ends[words.ends - 1])
+
+
+def _ragged(arrays: Mapping[str, NDArray[Any]], name: str) -> Ragged:
+    return Ragged(arrays[f"{name}.values"], arrays[f"{name}.ends"])
+
+
+def _put(arrays: dict[str, NDArray[Any]], name: str, lists: list[list[int]]) -> None:
+    arrays[f"{name}.values"] = np.fromiter((value for items in lists for value in items), np.int32)
+    arrays[f"{name}.ends"] = np.fromiter(accumulate(map(len, lists)), np.int64, len(lists))
+
+
+def _write(arrays: Mapping[str, NDArray[Any]], about: dict[str, str], folder: Path) -> str:
+    from safetensors.numpy import save
+
+    content = save(dict(arrays), about or None)
+    digest = hashlib.blake2b(content, digest_size=12).hexdigest()
+    _place(folder, digest).write_bytes(content)
+    return digest
+
+
+def _place(folder: Path, digest: str) -> Path:
+    return folder / f"{digest}.safetensors"

@@ -1,0 +1,123 @@
+"""Random search: for each embedding, task and seed the same draws; the best on dev is tested, and only that one."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from mumon.experiments.extrinsic.plan import Trial
+from mumon.experiments.extrinsic.trial_store import Shelf
+from mumon.experiments.extrinsic.worker_pool import Crew
+from mumon.utils.progress import Progress
+
+
+@dataclass(frozen=True)
+class Search:
+    """The trials of one embedding on one task with one seed."""
+
+    model: str
+    task: str
+    seed: int
+    trials: tuple[Trial, ...]
+
+
+@dataclass(frozen=True)
+class Found:
+    """The trial that was best on dev, its result there, and its outcomes on the tests."""
+
+    search: Search
+    trial: Trial
+    result: dict[str, Any]
+    tests: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a worker is told to do with a trial."""
+
+    kind: Literal["train", "test"]
+    trial: Trial
+
+
+class Searcher:
+    """Does all searches, several trials at once, and keeps what is done in a folder.
+
+    Two embeddings may be the same, and then so are their trials: jobs go by trial, not by search.
+    """
+
+    def __init__(self, searches: Sequence[Search], inputs: Path, shelf: Shelf, progress: Progress) -> None:
+        self.searches, self.inputs, self.shelf, self.progress = searches, inputs, shelf, progress
+        self.trials = {trial.key: trial for search in searches for trial in search.trials}
+        self.results = {key: found for key, trial in self.trials.items() if (found := shelf.result(trial)) is not None}
+        self.jobs: deque[Job] = deque()
+        self.testing: set[str] = set()
+        self.epochs = {key: self.trials[key].epochs for key in self.results}  # trained so far
+
+    def run(self, workers: int) -> list[Found]:
+        """Train and test what is missing."""
+        done = len(self.results)
+        if done:
+            self.progress.note(f"{done} of {len(self.trials)} networks are trained already, in {self.shelf.folder}")
+        self.jobs.extend(Job("train", trial) for key, trial in self.trials.items() if key not in self.results)
+        for search in self.searches:
+            self._decide(search)
+        if self.jobs:
+            self.progress.start("training", sum(trial.epochs for trial in self.trials.values()), "epochs")
+            with Crew[Job](self.inputs, self.shelf.folder, min(workers, len(self.jobs))) as crew:
+                self._work(crew)
+            self.progress.finish(f"trained {len(self.trials) - done} networks and tested {len(self.testing)}")
+        return [self._found(search) for search in self.searches]
+
+    def _work(self, crew: Crew[Job]) -> None:
+        while self.jobs or crew.busy:
+            while self.jobs and crew.free:
+                job = self.jobs.popleft()
+                crew.give(job, {"job": job.kind, "trial": asdict(job.trial)})
+            job, message = crew.hear()
+            trial, affected = job.trial, [search for search in self.searches if job.trial in search.trials]
+            if "epoch" in message:
+                self.epochs[trial.key] = message["epoch"]
+            elif job.kind == "train":
+                self.results[trial.key] = message["result"]
+                self.shelf.put_result(trial, message["result"])
+                self.epochs[trial.key] = trial.epochs
+                for search in affected:
+                    self._decide(search)
+            else:
+                self.shelf.put_test(trial, message["result"])
+                for search in affected:
+                    self._tell(search)
+            self.progress.update(sum(self.epochs.values()))
+
+    def _decide(self, search: Search) -> None:
+        """If all trials of a search are done, the best is tested next, and the weights of the others are dropped."""
+        if any(trial.key not in self.results for trial in search.trials):
+            return
+        best = self._best(search)
+        tested = self.shelf.test(best) is not None
+        for trial in search.trials:
+            if tested or trial != best:
+                self.shelf.drop_weights(trial)
+        if not tested and best.key not in self.testing:
+            self.testing.add(best.key)
+            self.jobs.appendleft(Job("test", best))
+
+    def _best(self, search: Search) -> Trial:
+        return max(search.trials, key=lambda trial: self.results[trial.key]["dev"])  # the first of equals
+
+    def _found(self, search: Search) -> Found:
+        best = self._best(search)
+        tests = self.shelf.test(best)
+        assert tests is not None
+        return Found(search, best, self.results[best.key], tests)
+
+    def _tell(self, search: Search) -> None:
+        best = self._best(search)
+        result, draw = self.results[best.key], best.draw
+        self.progress.note(
+            f"{search.task:>9}  {search.model}, seed {search.seed}: dev {result['dev']:.1f} in epoch "
+            f"{result['epoch']} (dropout {draw.dropout:.2f}, rate {draw.rate:.1g})"
+        )

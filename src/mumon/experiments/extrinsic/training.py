@@ -1,0 +1,199 @@
+"""One trial: a network trained until dev gets no better, and, if it is the chosen one, tested.
+
+The random numbers of an epoch are a function of the seed and the epoch, so a trial that goes on from a saved state ends
+where it would have ended. One thread: the order of a sum never changes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from mumon.experiments.extrinsic.batches import Items, batches
+from mumon.experiments.extrinsic.conll import entity_counts
+from mumon.experiments.extrinsic.inputs import Inputs, Part
+from mumon.experiments.extrinsic.networks import Classifier, Tagger
+from mumon.experiments.extrinsic.plan import Trial
+from mumon.experiments.extrinsic.scores import score
+from mumon.utils.atomic import atomic_file
+
+CLIP = 5.0  # the longest gradient
+EVAL_BATCH = 256  # items that are tested at once, fewer if the network is wide
+EVAL_UNITS = 1 << 15
+SAVE_SECONDS = 30.0  # between two states that an interrupted trial can go on from
+
+Report = Callable[[dict[str, Any]], None]
+
+
+@dataclass
+class Progressed:
+    """How far a trial has come."""
+
+    epoch: int = 0
+    best: float = -math.inf
+    best_epoch: int = 0
+    curve: list[float] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def over(self, trial: Trial) -> bool:
+        """Whether there is nothing more to gain."""
+        return self.epoch >= trial.epochs or self.epoch - self.best_epoch >= trial.patience
+
+
+class Training:
+    """A network, its optimiser, and the best weights so far."""
+
+    def __init__(self, trial: Trial, inputs: Inputs) -> None:
+        self.trial, self.inputs = trial, inputs
+        torch.manual_seed(_stream(trial.seed, 0))
+        self.network = new_network(trial, inputs)
+        trained = [weight for weight in self.network.parameters() if weight.requires_grad]
+        self.optimiser = torch.optim.Adam(trained, lr=trial.draw.rate, fused=True)
+        self.done = Progressed()
+        self.best: dict[str, Tensor] = {}
+
+    def run(self, state: Path, report: Report) -> dict[str, Any]:
+        """Train to the end; from the saved state, if there is one."""
+        self.load(state)
+        train = self.inputs.parts["train"]
+        train_items = sample(train, self.trial.train_items, self.trial.seed)
+        dev_items = sample(self.inputs.parts["dev"], self.trial.dev_items, seed=0)
+        saved = time.monotonic()
+        while not self.done.over(self.trial):
+            started = time.perf_counter()
+            self.epoch(train, train_items)
+            reached = score(outcomes(self.network, self.inputs, "dev", self.trial, dev_items))
+            self.note(reached, time.perf_counter() - started)
+            report({"epoch": self.done.epoch, "dev": reached})
+            if time.monotonic() - saved >= SAVE_SECONDS and not self.done.over(self.trial):
+                with suppress(OSError):  # a full disk is no reason to stop: nothing is lost yet
+                    self.save(state)
+                saved = time.monotonic()
+        return {
+            "dev": self.done.best,
+            "epoch": self.done.best_epoch,
+            "curve": self.done.curve,
+            "seconds": round(self.done.seconds, 2),
+        }
+
+    def epoch(self, part: Part, items: Items) -> None:
+        """One pass over the training items."""
+        number = self.done.epoch + 1
+        torch.manual_seed(_stream(self.trial.seed, number))
+        order = np.random.default_rng([self.trial.seed, number])
+        self.network.train()
+        for batch in batches(part, items, self.trial.batch, self.trial.longest, order):
+            loss = nn.functional.cross_entropy(self.network(batch), batch.labels)
+            self.optimiser.zero_grad(set_to_none=True)
+            loss.backward()
+            nn.utils.clip_grad_norm_(self.network.parameters(), CLIP)
+            self.optimiser.step()
+
+    def note(self, reached: float, seconds: float) -> None:
+        """Write down what an epoch brought."""
+        done = self.done
+        done.epoch, done.seconds = done.epoch + 1, done.seconds + seconds
+        done.curve.append(round(reached, 3))
+        if reached > done.best:
+            done.best, done.best_epoch = reached, done.epoch
+            self.best = {name: weight.detach().clone() for name, weight in self.network.state_dict().items()}
+
+    def save(self, path: Path) -> None:
+        """Everything that the next epoch depends on, as one file."""
+        tensors = {f"now.{name}": weight for name, weight in self.network.state_dict().items()}
+        tensors |= {f"best.{name}": weight for name, weight in self.best.items()}
+        for number, moments in self.optimiser.state_dict()["state"].items():
+            tensors |= {f"adam.{number}.{name}": value for name, value in moments.items()}
+        write_tensors(tensors, path, {"done": json.dumps(vars(self.done))})
+
+    def load(self, path: Path) -> None:
+        """The reverse of `save`; where there is nothing whole to load, training begins anew."""
+        kept = read_tensors(path)
+        if kept is None:
+            return
+        parts: dict[str, dict[str, Tensor]] = {"now": {}, "best": {}, "adam": {}}
+        for name, tensor in kept[0].items():
+            part, _, rest = name.partition(".")
+            parts[part][rest] = tensor
+        state: dict[int, dict[str, Tensor]] = {}
+        for name, tensor in parts["adam"].items():
+            number, _, moment = name.partition(".")
+            state.setdefault(int(number), {})[moment] = tensor
+        self.network.load_state_dict(parts["now"])
+        self.optimiser.load_state_dict({**self.optimiser.state_dict(), "state": state})
+        self.best, self.done = parts["best"], Progressed(**json.loads(kept[1]["done"]))
+
+
+def new_network(trial: Trial, inputs: Inputs) -> nn.Module:
+    """The network of a trial, before training."""
+    if inputs.kind == "tags":
+        return Tagger(inputs, trial.width, trial.draw.dropout, trial.tuned)
+    return Classifier(inputs, trial.width, trial.hidden, trial.draw.dropout, trial.tuned)
+
+
+def sample(part: Part, most: int | None, seed: int) -> Items:
+    """The items that are used: all, or so many at random."""
+    count = len(part.labels)
+    if most is None or count <= most:
+        return np.arange(count)
+    return np.sort(np.random.default_rng([seed, count]).permutation(count)[:most])
+
+
+def outcomes(
+    network: nn.Module, inputs: Inputs, name: str, trial: Trial, items: Items | None = None
+) -> NDArray[np.int64]:
+    """What became of each item of a part, in order: how many labels (or entities) are right, were given, there are."""
+    part = inputs.parts[name]
+    items = np.arange(len(part.labels)) if items is None else items
+    found = {}
+    network.eval()
+    with torch.inference_mode():
+        for batch in batches(part, items, min(EVAL_BATCH, EVAL_UNITS // trial.width), trial.longest):
+            given = network(batch).argmax(dim=1).numpy()
+            first = 0
+            for item in batch.items:
+                gold = part.labels[item]
+                found[int(item)] = _counts(inputs, gold, given[first : first + len(gold)])
+                first += len(gold)
+    return np.array([found[int(item)] for item in items])
+
+
+def _counts(inputs: Inputs, gold: NDArray[np.int32], given: NDArray[np.int64]) -> tuple[int, int, int]:
+    if inputs.kind != "tags":
+        return int(gold[0] == given[0]), 1, 1
+    return entity_counts([inputs.labels[tag] for tag in gold], [inputs.labels[tag] for tag in given])
+
+
+def write_tensors(tensors: dict[str, Tensor], path: Path, about: dict[str, str] | None = None) -> None:
+    """A safetensors file that appears whole or not at all."""
+    from safetensors.torch import save
+
+    with atomic_file(path) as file:
+        file.write(save({name: tensor.contiguous() for name, tensor in tensors.items()}, about))
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]] | None:
+    """What `write_tensors` wrote, or None if it is gone or damaged."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "pt") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
+    except (OSError, SafetensorError):
+        return None
+
+
+def _stream(seed: int, epoch: int) -> int:
+    """A seed for the random numbers of one epoch; epoch 0 is the first weights."""
+    return int(np.random.SeedSequence([seed, epoch]).generate_state(1, np.uint64)[0] >> 1)

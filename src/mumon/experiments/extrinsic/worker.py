@@ -1,0 +1,95 @@
+"""A process that trains: `python -m mumon.experiments.extrinsic.worker INPUTS FOLDER`.
+
+It reads jobs as lines of JSON from standard input and answers with lines of JSON: an epoch each, then the result.
+Separate processes, because each trial is a sequence of small steps for which threads only get in each other's way.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from queue import SimpleQueue
+from typing import IO, Any
+
+from mumon.errors import one_line
+from mumon.experiments.extrinsic.examples import scores_of
+from mumon.experiments.extrinsic.inputs import Inputs, read_inputs
+from mumon.experiments.extrinsic.plan import Trial
+from mumon.experiments.extrinsic.trial_store import Shelf
+
+Report = Callable[[dict[str, Any]], None]
+
+
+def main() -> None:
+    """Do the jobs until whoever gives them is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process of the terminal: who started us decides
+    inputs, folder = map(Path, sys.argv[1:])
+    jobs: SimpleQueue[str] = SimpleQueue()
+    threading.Thread(target=_listen, args=(jobs,), daemon=True).start()
+    with _own_output() as output:
+
+        def answer(message: dict[str, Any]) -> None:
+            print(json.dumps(message), file=output, flush=True)
+
+        while True:
+            job = json.loads(jobs.get())
+            try:
+                answer({"result": do(job, inputs, Shelf(folder), answer)})
+            except Exception as error:
+                about = f"{type(error).__name__}: {one_line(error)}"
+                answer({"failed": {"kind": _kind(error), "about": about}})
+
+
+def do(job: dict[str, Any], inputs_folder: Path, shelf: Shelf, report: Report) -> dict[str, Any]:
+    """Train a trial and keep its best weights, or test one; its weights may be gone, and it is trained again then."""
+    import torch
+
+    from mumon.experiments.extrinsic.training import Training, outcomes, read_tensors, write_tensors
+
+    torch.set_num_threads(1)
+    trial = Trial.from_json(job["trial"])
+    inputs = _inputs(inputs_folder, trial.data, trial.vectors)
+    training = Training(trial, inputs)
+    if job["job"] == "train":
+        result = training.run(shelf.state(trial), report)
+        write_tensors(training.best, shelf.weights(trial))
+        return result
+    kept = read_tensors(shelf.weights(trial))
+    if kept is None:
+        training.run(shelf.state(trial), report)
+    training.network.load_state_dict(training.best if kept is None else kept[0])
+    return {name: outcomes(training.network, inputs, name, trial).tolist() for name in scores_of(inputs.parts)}
+
+
+@lru_cache(maxsize=2)
+def _inputs(folder: Path, data: str, vectors: str) -> Inputs:
+    return read_inputs(folder, data, vectors)
+
+
+def _own_output() -> IO[str]:
+    """Standard output for us alone: what libraries write there goes to standard error instead."""
+    output = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    return output
+
+
+def _listen(jobs: SimpleQueue[str]) -> None:
+    for line in sys.stdin:
+        jobs.put(line)
+    os._exit(0)  # at once: an epoch may take hours, and nobody wants it any more
+
+
+def _kind(error: Exception) -> str:
+    if isinstance(error, MemoryError) or "memory" in str(error):  # torch has no class of its own for it
+        return "memory"
+    return "disk" if isinstance(error, OSError) else "other"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""The angle between the faulty update and the gradient: its closed form, and that of windows of a trained model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mumon.errors import CorpusError
+from mumon.experiments.paper.experiment_context import Part
+from mumon.kernels.reference import sigmoid
+from mumon.training.sampling import SAMPLE, keep_chances, noise_distribution, stream_seed
+from mumon.word2vec import Word2Vec
+
+Array = npt.NDArray[np.float64]
+ATTEMPTS = 20  # per window, at places where the text may have none
+Window = tuple[int, list[int]]  # a centre and its context words
+Noisy = tuple[int, list[int], list[int]]  # and its noise words
+
+
+def cosine(C: Any, k: Any) -> Any:
+    """The cosine between the faulty and the correct step of one window, if all its rows have gradients of one norm.
+
+    >>> round(float(cosine(5, 5)), 2), round(float(cosine(9, 20)), 2)
+    (0.82, 0.68)
+    """
+    C, k = np.asarray(C, np.float64), np.asarray(k, np.float64)
+    return (C**2 + k + 1) / np.sqrt((C**3 + k + 1) * (C + k + 1))
+
+
+def least(most: int) -> tuple[float, int, int]:
+    """The smallest cosine for C and k up to `most`, and where it is.
+
+    >>> least(20)[1:]
+    (9, 20)
+    """
+    values = cosine(np.arange(1, most + 1)[:, None], np.arange(1, most + 1)[None])
+    C, k = np.unravel_index(int(values.argmin()), values.shape)
+    return float(values.min()), int(C) + 1, int(k) + 1
+
+
+def draw_windows(model: Word2Vec, part: Part, count: int, seed: int) -> list[Window]:
+    """So many windows as training sees them, from all over the corpus; the same for models of one vocabulary."""
+    from mumon.kernels.windows import sample_block
+
+    assert model.vocabulary is not None
+    settings, random = model.settings, np.random.default_rng(seed)
+    lookup, keep = model.vocabulary.lookup(part.corpus), keep_chances(model.vocabulary.counts, settings.sample)
+    windows: list[Window] = []
+    for attempt in range(ATTEMPTS * count):
+        first = int(random.integers(max(1, part.sentences - 20)))
+        starts = np.array(part.corpus.offsets[first : first + 21])
+        ids, left, right = (np.empty(int(starts[-1] - starts[0]), np.int32) for _ in range(3))
+        n = sample_block(
+            part.corpus.read(int(starts[0]), int(starts[-1])), starts - starts[0], 0, len(starts) - 1, lookup, keep,
+            settings.window, settings.shrink_windows, False, stream_seed(seed, 0, attempt, SAMPLE), ids, left, right,
+        )  # fmt: skip
+        for i in random.permutation(int(n))[:10]:
+            windows.append((int(ids[i]), [int(ids[j]) for j in range(left[i], right[i]) if j != i]))
+        if len(windows) >= count:
+            return windows[:count]
+    raise CorpusError(
+        f"{len(windows)} of {count} windows could be drawn: too few sentences have two words; give more text"
+    )
+
+
+def with_noise(model: Word2Vec, windows: list[Window], k: int, seed: int) -> list[Noisy]:
+    """Windows with k noise words each, those that are the centre left out."""
+    assert model.vocabulary is not None
+    noise = noise_distribution(model.vocabulary.counts, model.settings.ns_exponent)
+    drawn = np.random.default_rng([seed, k]).choice(len(noise), size=(len(windows), k), p=noise)
+    return [
+        (centre, context, [int(word) for word in words if word != centre])
+        for (centre, context), words in zip(windows, drawn, strict=True)
+    ]
+
+
+def batch_cosines(model: Word2Vec, windows: list[Noisy], batch: int) -> Array:
+    """The cosine between the two updates, each summed over the windows of a batch, for batch after batch."""
+    source, target = model.wv.vectors, model.syn1neg
+    return np.array(
+        [
+            update_cosine(source, target, windows[first : first + batch])
+            for first in range(0, len(windows) - batch + 1, batch)
+        ]
+    )
+
+
+def update_cosine(source: Any, target: Any, windows: list[Noisy]) -> float:
+    """The cosine between the faulty update and the gradient of some windows, over all rows of both matrices.
+
+    Both are alike in the target rows; in the source rows the faulty one has C times the correct step of each window.
+    """
+    correct: dict[int, Array] = {}
+    faulty: dict[int, Array] = {}
+    targets: dict[int, Array] = {}
+    for centre, context, noise in windows:
+        C = len(context)
+        h = np.asarray(source[context], np.float64).sum(axis=0) / C
+        words = [centre, *noise]
+        rows = np.asarray(target[words], np.float64)
+        error = np.asarray(sigmoid(rows @ h)) - np.eye(1, len(words))[0]
+        d_h = error @ rows
+        for word, weight in zip(words, error, strict=True):
+            targets[word] = targets.get(word, 0.0) + weight * h
+        for word in context:
+            correct[word] = correct.get(word, 0.0) + d_h / C
+            faulty[word] = faulty.get(word, 0.0) + d_h
+    common = sum(float(row @ row) for row in targets.values())
+    dot = common + sum(float(correct[word] @ faulty[word]) for word in correct)
+    lengths = [common + sum(float(row @ row) for row in side.values()) for side in (correct, faulty)]
+    return dot / float(np.sqrt(lengths[0] * lengths[1]))

@@ -1,0 +1,108 @@
+"""Scores of several seeds with 95 % intervals over items and seeds, and differences between systems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from mumon.errors import CorpusError, TrainingError
+from mumon.evaluation.bootstrap import interval, over_seeds, stream
+from mumon.evaluation.tasks import MEAN, Fold
+from mumon.experiments.paper.experiment_context import Lab
+from mumon.experiments.paper.runs import Trained
+
+Runs = Sequence[Trained]
+FEWEST = 2  # items that a task must have the words of, to be counted
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number and its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def half(self) -> float:
+        """Half the width of the interval."""
+        return (self.high - self.low) / 2
+
+    def __str__(self) -> str:
+        return f"{self.value:.1f} ± {self.half:.1f}"
+
+    @property
+    def signed(self) -> str:
+        """As a difference.
+
+        >>> Estimate(-0.44, -1.0, 0.2).signed
+        '−0.4 ± 0.6'
+        """
+        return f"{self.value:+.1f} ± {self.half:.1f}".replace("-", "−")
+
+    def to_json(self) -> dict[str, float]:
+        """The fields."""
+        return asdict(self)
+
+
+def estimate_of(record: Mapping[str, Any]) -> Estimate:
+    """The reverse of `Estimate.to_json`."""
+    return Estimate(record["value"], record["low"], record["high"])
+
+
+def score(lab: Lab, runs: Runs, fold: Fold = "test") -> Estimate:
+    """The mean of the tasks over seeds."""
+    return contrast(lab, [(1, runs)], fold)[MEAN]
+
+
+def difference(lab: Lab, a: Runs, b: Runs) -> Estimate:
+    """How far b is above a on the mean of the tasks."""
+    return differences(lab, a, b)[MEAN]
+
+
+def differences(lab: Lab, a: Runs, b: Runs) -> dict[str, Estimate]:
+    """How far b is above a on each task's test half and on their mean."""
+    return contrast(lab, [(1, b), (-1, a)])
+
+
+def change(lab: Lab, a: Runs, b: Runs, then_a: Runs, then_b: Runs) -> Estimate:
+    """How much further b is above a in the second pair than in the first, on the mean of the tasks."""
+    return contrast(lab, [(1, then_b), (-1, then_a), (-1, b), (1, a)])[MEAN]
+
+
+def contrast(lab: Lab, terms: Sequence[tuple[int, Runs]], fold: Fold = "test") -> dict[str, Estimate]:
+    """A sum of scores with signs, by task and on the mean, from the same resamples of the items that all have.
+
+    A seed is one model that answers all tasks: which seeds are drawn is the same for each task, so that what a model
+    is better at in all of them is not averaged away.
+    """
+    broken = [run.failed for _, runs in terms for run in runs if run.failed is not None]
+    if broken or not all(runs for _, runs in terms):
+        raise TrainingError(
+            f"{len(broken) or 'no'} of the runs to compare failed, {(broken or ['or there are none'])[0]}"
+        )
+    values, samples = {}, {}
+    for task in lab.tasks:
+        asked = task.fold(fold)
+        for run in (run for _, runs in terms for run in runs):
+            asked = asked & run.outcomes[task.name].found
+        if asked.sum() < FEWEST:
+            continue
+        value, sample = 0.0, np.zeros(lab.scale.resamples)
+        for sign, runs in terms:
+            kept = [run.outcomes[task.name].restricted(asked) for run in runs]
+            by_seed = np.array([outcome.resampled(lab.scale.resamples, stream(0, task.name))[1] for outcome in kept])
+            value += sign * float(np.mean([outcome.score(skip_missing=False) for outcome in kept]))
+            sample = sample + sign * over_seeds(by_seed, stream(0, "seeds"))
+        if not np.isnan(value):
+            values[task.name], samples[task.name] = value, sample
+    if not values:
+        raise CorpusError(
+            f"none of the {len(lab.tasks)} tasks has {FEWEST} questions whose words occur; give more text"
+        )
+    values[MEAN] = float(np.mean(list(values.values())))
+    samples[MEAN] = np.mean(list(samples.values()), axis=0)
+    return {name: Estimate(value, *interval(samples[name])) for name, value in values.items()}

@@ -1,0 +1,140 @@
+"""The report: one HTML page that needs nothing else, every table as CSV, every figure as SVG and PNG."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mumon.errors import OptionError
+from mumon.experiments.paper.results import PAPER, Cell, Section, Verdict
+from mumon.utils.atomic import atomic_file
+
+PAGE, FINDINGS = "index.html", "findings.md"
+INSTALL = 'pip install "mumon[paper]"'
+SVG = "data:image/svg+xml;base64,"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A section on the page: itself, its name, and its figures as images that live inside the page."""
+
+    id: str
+    section: Section
+    figures: list[dict[str, str]]
+    measured: str  # when and with what
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.section, name)
+
+
+def check_installed() -> None:
+    """Refuse to measure for hours what could not be shown afterwards."""
+    from importlib.util import find_spec
+
+    missing = [name for name in ("matplotlib", "jinja2") if find_spec(name) is None]
+    if missing:
+        raise OptionError(f"the report needs {len(missing)} more packages, {' and '.join(missing)}; try {INSTALL}")
+
+
+def write_report(
+    folder: Path, sections: Mapping[str, Section], measured: Mapping[str, str], about: Mapping[str, Any]
+) -> Path:
+    """Write the page, the findings, the tables and the figures of some sections; gives the page's path."""
+    for name in ("tables", "figures"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    shown = [Shown(name, section, _figures(folder, section), measured[name]) for name, section in sections.items()]
+    for section in sections.values():
+        for table in section.tables:
+            _write(folder / "tables" / f"{table.name}.csv", _csv([table.columns, *table.rows]))
+    _write(folder / PAGE, page(shown, about))
+    _write(folder / FINDINGS, findings(sections, about))
+    return folder / PAGE
+
+
+def page(sections: list[Shown], about: Mapping[str, Any]) -> str:
+    """The HTML; everything that is put into it is escaped."""
+    from jinja2 import Environment, PackageLoader
+
+    environment = Environment(
+        loader=PackageLoader("mumon.experiments.paper"), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["shown"] = shown_cell
+    counts = counted([each.section for each in sections])
+    return environment.get_template("report.html").render(sections=sections, about=about, counts=counts)
+
+
+def findings(sections: Mapping[str, Section], about: Mapping[str, Any]) -> str:
+    """The verdicts as Markdown, claims that do not hold first."""
+    order = ("does not hold", "undecided", "holds", "not judged")
+    where = f", {about['corpus']}" if about.get("corpus") else ""
+    lines = ["# Findings", "", f"Scale {about['scale']}{where}. {counted(sections.values())}", ""]
+    for outcome in order:
+        told = [
+            f"- **{verdict.claim}** The paper: {verdict.paper}. Here: {verdict.ours}. ({section.title}{_by(verdict)})"
+            for section in sections.values()
+            for verdict in section.verdicts
+            if verdict.outcome == outcome
+        ]
+        lines += [f"## {outcome.capitalize()}", "", *told, ""] if told else []
+    return "\n".join(lines)
+
+
+def shown_cell(cell: Cell) -> str:
+    """A cell of a table for people.
+
+    >>> shown_cell(1234567), shown_cell(0.0123), shown_cell(None), shown_cell("a ± b")
+    ('1,234,567', '0.0123', '', 'a ± b')
+    """
+    if cell is None:
+        return ""
+    if isinstance(cell, int):
+        return f"{cell:,}"
+    return f"{cell:g}" if isinstance(cell, float) else str(cell)
+
+
+def counted(sections: Iterable[Section]) -> str:
+    """How many of the paper's claims hold, in a sentence."""
+    outcomes = Counter(v.outcome for section in sections for v in section.verdicts if v.source == PAPER)
+    held, not_held, open_ = (outcomes[name] for name in ("holds", "does not hold", "undecided"))
+    return (
+        f"Of {outcomes.total()} claims of the paper, {held} hold{'s' * (held == 1)} here, {not_held} "
+        f"do{'es' * (not_held == 1)} not and {open_} {'is' if open_ == 1 else 'are'} undecided."
+    )
+
+
+def _by(verdict: Verdict) -> str:
+    return "" if verdict.source == PAPER else f"; asked by {verdict.source}"
+
+
+def _figures(folder: Path, section: Section) -> list[dict[str, str]]:
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    from mumon.experiments.plot_style import STYLE, save_figure
+
+    shown = []
+    for figure in section.figures:
+        with rc_context(STYLE):
+            drawn = Figure(figsize=figure.size, layout="constrained")
+            figure.draw(drawn)
+            svg = next(path for path in save_figure(drawn, folder / "figures" / figure.name) if path.suffix == ".svg")
+        uri = SVG + base64.b64encode(svg.read_bytes()).decode()
+        shown.append({"name": figure.name, "caption": figure.caption, "uri": uri})
+    return shown
+
+
+def _csv(rows: Any) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
+
+
+def _write(path: Path, text: str) -> None:
+    with atomic_file(path) as file:
+        file.write(text.encode())

@@ -1,0 +1,271 @@
+"""`run_paper`: measure what was asked for and is not known yet, and write the report of all that is."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mumon import __version__
+from mumon.errors import MumonError, OptionError, TrainingError
+from mumon.experiments.paper.experiment_context import Lab, read_json
+from mumon.experiments.paper.results import Item, Section
+from mumon.experiments.paper.scales import Scale, scale_of
+from mumon.utils.progress import Progress, chosen_progress
+
+if TYPE_CHECKING:
+    from mumon.evaluation import Task
+
+FORMAT, VERSION = "mumon-paper", 2  # of the data of a report
+DATA = "data"
+WITHOUT_TEXT = ("gradcheck", "sampler")
+Files = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+
+def items() -> dict[str, Item]:
+    """Every experiment by name, in the order of the report."""
+    from mumon.experiments.paper import (
+        angle,
+        c4,
+        curves,
+        extrinsic,
+        gradients,
+        intrinsic,
+        negatives,
+        norms,
+        rates,
+        sampler,
+        sizes,
+        times,
+    )
+
+    modules = (intrinsic, extrinsic, times, norms, angle, curves, sampler, negatives, rates, gradients, sizes, c4)
+    return {module.ITEM.name: module.ITEM for module in modules}
+
+
+@dataclass(frozen=True)
+class PaperReport:
+    """Where the report is, and what it says."""
+
+    page: Path
+    sections: dict[str, Section]
+    seconds: float
+    failed: dict[str, str]  # experiments that could not be made, and why
+
+    def to_json(self) -> dict[str, Any]:
+        """The verdicts, for programs."""
+        return {
+            "page": str(self.page),
+            "seconds": self.seconds,
+            "failed": self.failed,
+            "verdicts": [
+                {"item": name, **vars(verdict)}
+                for name, section in self.sections.items()
+                for verdict in section.verdicts
+            ],
+        }
+
+
+def run_paper(
+    names: Sequence[str] = ("all",),
+    *,
+    scale: str = "small",
+    corpus: Files | None = None,
+    output: str | os.PathLike[str] = "paper-report",
+    cache: str | os.PathLike[str] | None = None,
+    extrinsic: str | os.PathLike[str] | None = None,
+    bench: str | os.PathLike[str] | None = None,
+    c4: Files | None = None,
+    threads: int | None = None,
+    command: str = "mumon.experiments.paper.run_paper",
+    progress: bool | Progress | None = None,
+) -> PaperReport:
+    """Repeat the paper's experiments and write a report.
+
+    Parameters
+    ----------
+    names
+        Which experiments (see `items`), or "all".
+    scale
+        "small" (minutes), "medium" (an hour or two on two cores) or "full" (the paper's settings).
+    corpus
+        Text with one sentence per line. Without it, "small" makes up a language with questions of its own.
+    output, cache
+        The folders of the report and of what was measured (by default inside the report's); the same call goes on.
+    extrinsic, bench
+        JSON of an earlier `mumon eval --extrinsic`, and results.json of an earlier `mumon bench`, to include.
+    c4
+        A second corpus for large vectors: 768 dimensions and 5 M words at the full scale.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> report = run_paper(["gradcheck"], output=tempfile.mkdtemp(), progress=False)
+    >>> report.sections["gradcheck"].verdicts[0].outcome
+    'holds'
+    """
+    from mumon.experiments.paper.report import check_installed, write_report
+    from mumon.utils.threads import available_cores
+
+    started, home, chosen_scale = time.perf_counter(), Path(output), scale_of(scale)
+    wanted, asked = chosen_items(names)
+    check_installed()
+    given, files = _given(extrinsic, bench), _names(corpus)
+    about = _about(chosen_scale, files, command)
+    check_folder(home, about)
+    failed: dict[str, str] = {}
+    with chosen_progress(progress) as reporter:
+        place = Path(cache) if cache is not None else home / "cache"
+        place.mkdir(parents=True, exist_ok=True)
+        inputs, tasks = _text(chosen_scale, files, wanted, place, reporter)
+        workers = threads or available_cores()
+        lab = Lab(chosen_scale, inputs, tasks, place, workers, reporter, given=given, c4=_names(c4))
+        for number, item in enumerate(wanted, 1):
+            reason = _left_out(item.name, lab, asked)
+            if reason is not None:
+                reporter.note(f"{item.name} is left out: {reason}")
+                continue
+            reporter.note(f"{item.name} ({number} of {len(wanted)}): {item.about}")
+            lab.label = item.name
+            try:
+                _save(home, item, item.measure(lab), about)
+            except MumonError as error:  # the other experiments may still be made
+                failed[item.name] = str(error)
+                reporter.note(f"{item.name} failed: {error}")
+        if not any((home / DATA).glob("*.json")):
+            raise TrainingError(
+                f"none of the {len(wanted)} experiments could be made: "
+                f"{next(iter(failed.values()), 'all are left out')}"
+            )
+        sections, measured, _ = rendered(home)
+        page = write_report(home, sections, measured, about)
+    return PaperReport(page, sections, time.perf_counter() - started, failed)
+
+
+def rendered(folder: Path) -> tuple[dict[str, Section], dict[str, str], dict[str, Any]]:
+    """The sections of a report, made anew from its data, when each was put together, and what it says of itself."""
+    paths = {name: folder / DATA / f"{name}.json" for name in items()}
+    records = {name: read_json(path, "data of a report") for name, path in paths.items() if path.exists()}
+    sections = {name: items()[name].section(record["data"]) for name, record in records.items()}
+    measured = {name: _measured(record["about"]) for name, record in records.items()}
+    return (
+        sections,
+        measured,
+        max((record["about"] for record in records.values()), key=lambda about: about["machine"]["date"]),
+    )
+
+
+def check_folder(home: Path, about: Mapping[str, Any]) -> None:
+    """Refuse a folder that holds anything but a report of this scale on this text."""
+    if home.exists() and not home.is_dir():
+        raise OptionError(f"{home} is a file and the report was to be a folder; choose another name")
+    entries = [path.name for path in home.iterdir()] if home.exists() else []
+    known = sorted((home / DATA).glob("*.json"))
+    if entries and not known and entries != ["cache"]:
+        raise OptionError(f"{home} has {len(entries)} entries and is no report; choose another name")
+    for path in known:
+        record = read_json(path, "data of a report")
+        if record.get("format") != FORMAT or not isinstance(record.get("about"), dict):
+            raise OptionError(
+                f"{home} has {len(entries)} entries, and {path.name} in it is no report; choose another name"
+            )
+        if record.get("version") != VERSION:
+            raise OptionError(
+                f"{home} holds a report of version {record.get('version', 1)} and this is version {VERSION}; choose "
+                "another folder"
+            )
+        for name, what in (("scale", "scale"), ("corpus", "text")):
+            found, new = record["about"].get(name), about[name]
+            if found != new:
+                raise OptionError(
+                    f"{home} holds a report of the {what} {found} and this is {new}; choose another folder"
+                )
+
+
+def chosen_items(names: Sequence[str]) -> tuple[list[Item], set[str]]:
+    """The experiments, in the order of the report, and those that were asked for by name."""
+    known = items()
+    unknown = [name for name in names if name not in known and name != "all"]
+    if unknown:
+        raise OptionError(
+            f"no experiment is called {', '.join(unknown)}; the {len(known)} known ones are {', '.join(known)}, or all"
+        )
+    asked = set(names) - {"all"}
+    chosen = known if "all" in names or not names else asked
+    return [item for name, item in known.items() if name in chosen], asked
+
+
+def _left_out(name: str, lab: Lab, asked: set[str]) -> str | None:
+    """Why an experiment is not made, if so."""
+    if name == "extrinsic" and "extrinsic" not in lab.given and lab.scale.name != "full" and name not in asked:
+        return "its networks train for hours; give the JSON of mumon eval --extrinsic, or ask for it by name"
+    if name == "c4" and not lab.c4:
+        return "it takes a second, larger corpus (--c4)"
+    return None
+
+
+def _given(extrinsic: str | os.PathLike[str] | None, bench: str | os.PathLike[str] | None) -> dict[str, Any]:
+    """Results of earlier commands, looked at before anything is measured."""
+    from mumon.experiments.paper.extrinsic import extrinsic_of
+    from mumon.experiments.paper.times import bench_of
+
+    readers = {"extrinsic": (extrinsic, extrinsic_of), "bench": (bench, bench_of)}
+    return {name: read(Path(path)) for name, (path, read) in readers.items() if path is not None}
+
+
+def _text(
+    scale: Scale, corpus: list[str], wanted: Sequence[Item], place: Path, progress: Progress
+) -> tuple[list[str], list[Task]]:
+    """The corpus and the tasks: those given, or made up, or none if nobody needs them."""
+    from mumon.evaluation import load_tasks
+    from mumon.experiments.paper.generated import SENTENCES, questions, write_text
+
+    if all(item.name in WITHOUT_TEXT for item in wanted):
+        return [], []
+    if corpus:
+        return corpus, load_tasks(progress=progress)
+    if scale.name != "small":
+        raise OptionError(f"the scale {scale.name} needs a corpus of millions of sentences; name it with --corpus")
+    path = place / "generated.txt"
+    if not path.exists():
+        progress.note(f"making up {SENTENCES:,} sentences and questions about them …")
+        write_text(path)
+    return [str(path)], questions()
+
+
+def _about(scale: Scale, files: list[str], command: str) -> dict[str, Any]:
+    """What the report says of itself; the text by names and sizes, not by places on this machine."""
+    from mumon.corpus.sources import find_files
+    from mumon.experiments.bench.machine import describe
+
+    texts = (
+        [f"{Path(name).name} ({Path(name).stat().st_size / 1e6:,.1f} MB)" for name in find_files(files)]
+        if files
+        else []
+    )
+    corpus = ", ".join(texts) or "a made-up language"
+    return {"scale": scale.name, "corpus": corpus, "mumon": __version__, "machine": describe(), "command": command}
+
+
+def _measured(about: Mapping[str, Any]) -> str:
+    """When and with what a section was put together; its trainings may be older."""
+    machine = about["machine"]
+    commit = f", commit {machine['commit']}" if machine.get("commit") else ""
+    return f"put together {machine['date']} with mumon {about['mumon']}{commit}, from trainings that are kept"
+
+
+def _save(home: Path, item: Item, data: dict[str, Any], about: Mapping[str, Any]) -> None:
+    from mumon.experiments.sweep.plan import write_json
+
+    (home / DATA).mkdir(parents=True, exist_ok=True)
+    record = {"format": FORMAT, "version": VERSION, "item": item.name, "about": about, "data": data}
+    write_json(home / DATA / f"{item.name}.json", record)
+
+
+def _names(files: Files | None) -> list[str]:
+    if files is None:
+        return []
+    return [os.fspath(name) for name in ([files] if isinstance(files, str | os.PathLike) else files)]

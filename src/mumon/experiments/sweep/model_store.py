@@ -1,0 +1,90 @@
+"""The models that a sweep keeps: the best in best.mumon, and in kept/ those that may still be needed."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from mumon.experiments.sweep.runs import Run
+from mumon.experiments.sweep.space import Options
+from mumon.training.model_runs import MODEL_OPTIONS
+from mumon.training.settings import Settings
+from mumon.utils.atomic import CONFIG_NAME
+from mumon.utils.strict_json import parse
+from mumon.word2vec import Word2Vec
+
+BEST_NAME = "best.mumon"
+KEPT_NAME = "kept"
+
+
+class Shelf:
+    """Models on disk by the run that made them.
+
+    A model is first saved under its run's own name and then moved by renaming, so that a sweep that is interrupted
+    anywhere finds each model that it needs in one place or the other.
+    """
+
+    def __init__(self, folder: Path, fixed: Options) -> None:
+        self.best, self._kept, self._fixed = folder / BEST_NAME, folder / KEPT_NAME, fixed
+
+    def put(self, run: Run, model: Word2Vec) -> None:
+        """Save the model of a run."""
+        self._kept.mkdir(exist_ok=True)
+        model.save(self._place(run))
+
+    def find(self, run: Run) -> Path | None:
+        """Where the model of a run is, if it is still there."""
+        signature = self._signature(run)
+        return next((path for path in (self.best, self._place(run)) if _saved_signature(path) == signature), None)
+
+    def arrange(self, wanted: Sequence[Run], best: Run | None) -> None:
+        """Move the best model to its place, and drop all that are not wanted."""
+        if best is not None and self.find(best) == self._place(best):
+            holder = next((run for run in wanted if self.find(run) == self.best), None)
+            if holder is not None:
+                self.best.rename(self._place(holder))
+            elif self.best.exists():
+                _discard(self.best, self._kept)
+            self._place(best).rename(self.best)
+        if self._kept.is_dir():
+            keep = {self._place(run) for run in wanted}
+            for path in self._kept.iterdir():
+                if path not in keep:
+                    _discard(path, self._kept)
+            if not any(self._kept.iterdir()):
+                self._kept.rmdir()
+
+    def _place(self, run: Run) -> Path:
+        return self._kept / f"{run.key}.mumon"
+
+    def _signature(self, run: Run) -> dict[str, Any]:
+        """What the model of a run says of its training."""
+        model = Word2Vec(seed=run.seed, **self._fixed, **run.options)
+        about = {**asdict(model.settings), **{name: getattr(model, name) for name in MODEL_OPTIONS}}
+        return _comparable({**about, "vector_size": model.vector_size})
+
+
+def _saved_signature(path: Path) -> dict[str, Any] | None:
+    try:
+        config = parse((path / CONFIG_NAME).read_bytes())
+        return _comparable({**config["training"], "vector_size": config["vector_size"]})
+    except (OSError, ValueError, KeyError, TypeError):  # no model, or one that was not trained
+        return None
+
+
+def _comparable(about: dict[str, Any]) -> dict[str, Any]:
+    """What makes a run the run it is, out of all that a model says of itself."""
+    names = (*(field.name for field in fields(Settings)), *MODEL_OPTIONS, "vector_size")
+    return {name: about.get(name) for name in names if name != "workers"}
+
+
+def _discard(path: Path, beside: Path) -> None:
+    """Remove a model; it loses its name first, so that half a model is never taken for a whole one."""
+    nameless = path if path.name.startswith(".") else beside / f".{secrets.token_hex(6)}"
+    if nameless != path:
+        path.rename(nameless)
+    shutil.rmtree(nameless, ignore_errors=True)

@@ -1,0 +1,204 @@
+"""The plan of a sweep: all that decides what its runs are, and whether a folder holds the same sweep or another."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from mumon import __version__
+from mumon.corpus import EncodedCorpus
+from mumon.corpus.digest import corpus_digest
+from mumon.errors import FormatError, OptionError, one_line
+from mumon.experiments.sweep.space import (
+    Options,
+    Range,
+    Search,
+    Space,
+    checked_fixed,
+    checked_space,
+    configurations,
+    label,
+    parse_values,
+    shown,
+)
+from mumon.utils.atomic import atomic_file
+from mumon.utils.strict_json import parse
+
+if TYPE_CHECKING:
+    from mumon.evaluation.tasks import Task
+
+PLAN_NAME = "sweep.json"
+FORMAT = "mumon-sweep"
+FORMAT_VERSION = 1
+KINDS: dict[str, Any] = {  # of what sweep.json has to say, before it is looked at closely
+    **dict.fromkeys(("corpus", "search", "version"), str),
+    **dict.fromkeys(("tasks", "space", "fixed"), dict),
+    **dict.fromkeys(("draws", "seed"), int | None),
+    "tokens": int,
+    "seeds": list,
+}
+NOT_PLANNED = ("workers",)  # how many threads train changes the time, not the question
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a sweep tries and by what it judges. `corpus` and `tasks` are known by digests of their content."""
+
+    corpus: str
+    tokens: int
+    tasks: dict[str, str]
+    space: Space
+    fixed: Options
+    seeds: tuple[int, ...]
+    search: Search = "grid"
+    draws: int | None = None
+    seed: int | None = None  # of the draws; a grid has none
+    version: str = __version__
+
+    def configurations(self) -> list[Options]:
+        """The configurations to train, in order."""
+        return configurations(self.space, self.search, self.draws, self.seed or 0)
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as `sweep.json` keeps it."""
+        space = {name: str(values) if isinstance(values, Range) else values for name, values in self.space.items()}
+        return {"format": FORMAT, "format_version": FORMAT_VERSION, **asdict(self), "space": space}
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Plan:
+        """The reverse of `to_json`."""
+        known = {name: record[name] for name in cls.__dataclass_fields__}
+        for name, kind in KINDS.items():
+            if not isinstance(known[name], kind):
+                raise ValueError(f"its {name} is a {type(known[name]).__name__}")
+        if not all(type(seed) is int for seed in known["seeds"]) or known["search"] not in get_args(Search):
+            raise ValueError("its seeds or its search are not such")
+        space = {
+            name: parse_values(name, values) if isinstance(values, str) else values
+            for name, values in record["space"].items()
+        }
+        known["seeds"], known["space"] = tuple(known["seeds"]), checked_space(space, known["search"])
+        known["fixed"] = checked_fixed(known["fixed"], known["space"])
+        return cls(**known)
+
+    def differs(self, old: Plan) -> str | None:
+        """What keeps this plan from going on with an old one, or None. More values, draws or seeds are welcome."""
+        if self.version != old.version:
+            return f"it was begun by mumon {old.version} and this is {self.version}"
+        if self.corpus != old.corpus:
+            return f"its corpus is another text (of {old.tokens:,} tokens; this one has {self.tokens:,})"
+        if self.tasks != old.tasks:
+            same_names = list(self.tasks) == list(old.tasks)
+            return "the questions of its tasks have changed" if same_names else f"its tasks are {', '.join(old.tasks)}"
+        if self.search != old.search:
+            return f"it is a {old.search} search"
+        return self._other_space(old) or self._other_fixed(old) or self._other_draws(old)
+
+    def _other_space(self, old: Plan) -> str | None:
+        if set(self.space) != set(old.space):
+            return f"it sweeps {', '.join(map(label, old.space))}"
+        for name, values in old.space.items():
+            new = self.space[name]
+            if isinstance(values, Range) or isinstance(new, Range) or self.search == "random":
+                if values != new:
+                    return f"it draws the {label(name)} from {_spelt(name, values)}"
+            elif gone := [value for value in values if value not in new]:
+                return f"it has also the {label(name)} {_spelt(name, gone)}"
+        return None
+
+    def _other_fixed(self, old: Plan) -> str | None:
+        for name in {**old.fixed, **self.fixed}:
+            if old.fixed.get(name) != self.fixed.get(name):
+                was = shown(name, old.fixed[name]) if name in old.fixed else "the default"
+                return f"its {label(name)} is {was}"
+        return None
+
+    def _other_draws(self, old: Plan) -> str | None:
+        if self.seed != old.seed:
+            return f"its search has the seed {old.seed}"
+        if (self.draws or 0) < (old.draws or 0):
+            return f"it has {old.draws} draws and this one only {self.draws}"
+        if gone := [seed for seed in old.seeds if seed not in self.seeds]:
+            return f"it trains with the seed {gone[0]}, too"
+        return None
+
+
+def plan_of(
+    corpus: EncodedCorpus,
+    tasks: Sequence[Task],
+    space: Space,
+    fixed: Options,
+    seeds: Sequence[int],
+    search: Search,
+    draws: int | None,
+    seed: int,
+) -> Plan:
+    """The plan that the arguments of a sweep make."""
+    return Plan(
+        corpus=corpus_digest(corpus),
+        tokens=corpus.tokens,
+        tasks={task.name: task_digest(task) for task in tasks},
+        space=space,
+        fixed={name: value for name, value in fixed.items() if name not in NOT_PLANNED},
+        seeds=tuple(dict.fromkeys(seeds)),
+        search=search,
+        draws=draws if search == "random" else None,
+        seed=seed if search == "random" else None,
+    )
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder in which anything but a sweep would be disturbed."""
+    if folder.exists() and not folder.is_dir():
+        raise OptionError(f"{folder} is a file and the folder of a sweep was to be made there; choose another name")
+    if not folder.parent.is_dir():
+        raise OptionError(f"the directory {folder.parent} does not exist; create it before {folder.name}")
+    entries = len(list(folder.iterdir())) if folder.exists() else 0
+    if entries and not (folder / PLAN_NAME).exists():
+        raise OptionError(f"{folder} has {entries} entries and no {PLAN_NAME}: it is not a sweep; choose another name")
+
+
+def adopt(plan: Plan, folder: Path) -> None:
+    """Make the folder that of the plan: a new one, or one whose sweep the plan goes on with."""
+    check_folder(folder)
+    path = folder / PLAN_NAME
+    if path.exists():
+        old = _read(path)
+        if difference := plan.differs(old):
+            difference = one_line(difference)
+            raise OptionError(f"{folder} holds another sweep: {difference}; choose another folder, or the same options")
+    folder.mkdir(exist_ok=True)
+    write_json(path, plan.to_json())
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write JSON for people and programs, whole or not at all."""
+    with atomic_file(path) as file:
+        file.write(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2).encode() + b"\n")
+
+
+def task_digest(task: Task) -> str:
+    """A digest of the questions and answers of a task."""
+    gold = None if task.gold is None else task.gold.tolist()
+    content = json.dumps([task.kind, task.items, task.sections, gold])
+    return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
+
+
+def _read(path: Path) -> Plan:
+    try:
+        record = parse(path.read_bytes())
+        if not isinstance(record, dict):
+            raise ValueError("it holds no object")
+        if record.get("format") != FORMAT or record.get("format_version") != FORMAT_VERSION:
+            raise ValueError(f"format {record.get('format')!r}, version {record.get('format_version')!r}")
+        return Plan.from_json(record)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise FormatError(f"{path} is not the plan of a sweep ({one_line(error)}); choose another folder") from None
+
+
+def _spelt(name: str, values: list[Any] | Range) -> str:
+    return str(values) if isinstance(values, Range) else ", ".join(shown(name, value) for value in values)

@@ -1,0 +1,192 @@
+"""What a sweep found: the table of all configurations, the chosen one, and its scores on the test halves."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mumon import __version__
+from mumon.experiments.sweep.plan import Plan, write_json
+from mumon.experiments.sweep.selection import Configuration, best_per_value
+from mumon.experiments.sweep.space import OBJECTIVES, Options, is_numeric, swept
+from mumon.utils.strict_json import parse
+
+if TYPE_CHECKING:
+    from mumon.evaluation.report import Score
+    from mumon.word2vec import Word2Vec
+
+RESULT_NAME = "result.json"
+FLAGS = {"alpha": "--lr", "min_alpha": "--min-lr", "vector_size": "--dim", "max_final_vocab": "--max-vocab"}
+# Options that the command line has as a flag, and the value that the flag stands for.
+SWITCH_FLAGS = {
+    "exact": ("--exact", True),
+    "cbow_mean": ("--cbow-sum", 0),
+    "shrink_windows": ("--fixed-window", False),
+    "shuffle": ("--shuffle", True),
+    "tokenize": ("--tokenize", True),
+    "lowercase": ("--lowercase", True),
+}
+
+
+@dataclass(frozen=True)
+class TestScore:
+    """A score × 100 with its 95 % interval, over the covered ones of n questions."""
+
+    __test__ = False  # pytest: this is no test
+
+    score: float
+    low: float
+    high: float
+    n: int
+    covered: int
+
+    @classmethod
+    def of(cls, score: Score) -> TestScore:
+        """The numbers of a score of an evaluation."""
+        return cls(float(score.score), float(score.low), float(score.high), int(score.n), int(score.covered))
+
+
+@dataclass(frozen=True)
+class Tested:
+    """A model that was chosen and so was asked the test questions: `scores[task][fold]`, "mean" among the tasks."""
+
+    name: str
+    run: str
+    options: Options
+    seed: int
+    model: str
+    scores: dict[str, dict[str, TestScore]]
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Tested:
+        """The reverse of what `SweepResult.to_json` does to it."""
+        known = {name: record[name] for name in cls.__dataclass_fields__}
+        known["scores"] = {
+            task: {
+                fold: TestScore(**{name: math.nan if value is None else value for name, value in score.items()})  # type: ignore[arg-type]
+                for fold, score in folds.items()
+            }
+            for task, folds in record["scores"].items()
+        }
+        return cls(**known)
+
+
+@dataclass(frozen=True)
+class SweepResult:
+    """The end of a sweep. `configurations` are sorted by their dev score, those that failed last.
+
+    `tested` are the models that were asked the test questions: the best one first, and with `compare` the best of each
+    value of that option; `comparisons` then tell, test by test, how far apart they are.
+    """
+
+    folder: Path
+    plan: Plan
+    configurations: list[Configuration]
+    best: Configuration
+    tested: list[Tested]
+    comparisons: list[dict[str, Any]]
+    notes: list[str]
+    command: str
+    compare: str | None = None
+    plots: list[Path] = field(default_factory=list)
+
+    @property
+    def swept(self) -> list[str]:
+        """The options that differ between configurations."""
+        return swept(self.plan.space)
+
+    @property
+    def tasks(self) -> list[str]:
+        """The names of the tasks."""
+        return list(self.plan.tasks)
+
+    @property
+    def best_per_value(self) -> dict[str, dict[Any, Configuration]]:
+        """For each swept option without an order (and the compared one), the best configuration of each value."""
+        names = [name for name in self.swept if not is_numeric(name) or name == self.compare]
+        return {name: best_per_value(self.configurations, name, self.plan.space) for name in names}
+
+    def model(self) -> Word2Vec:
+        """The best model, as it was trained."""
+        from mumon.word2vec import Word2Vec
+
+        return Word2Vec.load(self.folder / self.tested[0].model)
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything as plain lists and dictionaries."""
+        value = {
+            "mumon_version": __version__,
+            "swept": self.swept,
+            "tasks": self.tasks,
+            "best": _row(self.best, self.tasks),
+            "tested": [asdict(model) for model in self.tested],
+            "compare": self.compare,
+            "comparisons": self.comparisons,
+            "best_per_value": {
+                name: [{"value": value, **_row(item, self.tasks)} for value, item in found.items()]
+                for name, found in self.best_per_value.items()
+            },
+            "configurations": [_row(item, self.tasks) for item in self.configurations],
+            "notes": self.notes,
+            "command": self.command,
+        }
+        cleaned: dict[str, Any] = _without_nan(value)
+        return cleaned
+
+    def save(self) -> None:
+        """Write result.json."""
+        write_json(self.folder / RESULT_NAME, self.to_json())
+
+
+def earlier_tests(folder: Path) -> tuple[list[Tested], list[dict[str, Any]]]:
+    """The models that an earlier call has tested, and how they compared; nothing if there was none."""
+    try:
+        record = parse((folder / RESULT_NAME).read_bytes())
+        return [Tested.from_json(model) for model in record["tested"]], record["comparisons"]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # it can be made again
+        return [], []
+
+
+def train_command(corpus: Sequence[str], options: Mapping[str, Any], seed: int) -> str:
+    """The command line that trains a configuration.
+
+    >>> train_command(["my text.txt"], {"alpha": 0.1, "sg": 1, "exact": True, "shuffle": False}, seed=2)
+    "mumon train 'my text.txt' -o winner.mumon --lr 0.1 --objective sg --exact --seed 2"
+    """
+    words = ["mumon", "train", *corpus, "-o", "winner.mumon"]
+    for name, value in options.items():
+        if name in SWITCH_FLAGS:
+            flag, meant = SWITCH_FLAGS[name]
+            words += [flag] if value == meant else []
+        elif name == "sg":
+            words += ["--objective", OBJECTIVES[value]]
+        elif value is not None and name != "workers":
+            words += [FLAGS.get(name, "--" + name.replace("_", "-")), str(value)]
+    if seed != 1:
+        words += ["--seed", str(seed)]
+    return shlex.join(words)
+
+
+def _row(item: Configuration, tasks: Sequence[str]) -> dict[str, Any]:
+    return {
+        "options": item.options,
+        "mean": item.mean,
+        "deviation": item.deviation,
+        "dev": {task: item.dev(task) for task in tasks},
+        "loss": item.loss,
+        "seconds": item.seconds,
+        "seeds": [run.seed for run in item.runs],
+        "failed": item.failed,
+    }
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_nan(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

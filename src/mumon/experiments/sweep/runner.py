@@ -1,0 +1,193 @@
+"""One call of `sweep`, after its arguments were checked: train what is missing, choose, test, write down."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mumon.corpus import EncodedCorpus
+from mumon.errors import CorpusError, TrainingError
+from mumon.experiments.sweep.model_store import Shelf
+from mumon.experiments.sweep.plan import Plan
+from mumon.experiments.sweep.reporting import OverallProgress, described, run_line
+from mumon.experiments.sweep.result import SweepResult, Tested, TestScore, earlier_tests, train_command
+from mumon.experiments.sweep.runs import Run, RunLog, run_key
+from mumon.experiments.sweep.scoring import HALVES, check_coverage, dev_run, final_report, half, paired_differences
+from mumon.experiments.sweep.selection import (
+    Configuration,
+    best_of,
+    best_per_value,
+    coverage_note,
+    edge_notes,
+    gathered,
+    wanted_runs,
+)
+from mumon.experiments.sweep.space import Options, shown, swept
+from mumon.utils.progress import Progress
+from mumon.word2vec import Word2Vec
+
+if TYPE_CHECKING:
+    from mumon.evaluation.tasks import Task
+
+
+class Runner:
+    """Trains and judges the runs of a plan in its folder."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        home: Path,
+        corpus: EncodedCorpus,
+        tasks: Sequence[Task],
+        common: Options,
+        compare: str | None,
+        progress: Progress,
+    ) -> None:
+        self.plan, self.home, self.corpus, self.tasks = plan, home, corpus, tasks
+        self.common, self.compare, self.progress = common, compare, progress
+        self.choices = plan.configurations()
+        models = [Word2Vec(seed=plan.seeds[0], **common, **options) for options in self.choices]  # checks the options
+        self.epochs = [model.epochs for model in models]
+        check_coverage(tasks, corpus, min(model.min_count for model in models))
+        self.dev_tasks = [half(task, "dev") for task in tasks]
+        self.shelf = Shelf(home, common)
+
+    def train_all(self) -> None:
+        """Train every run that is not in the folder yet."""
+        self.log = RunLog(self.home)
+        self._arrange()  # an interruption may have left models where they do not belong
+        todo = [
+            (options, seed, epochs * self.corpus.tokens)
+            for options, epochs in zip(self.choices, self.epochs, strict=True)
+            for seed in self.plan.seeds
+        ]
+        self.overall = OverallProgress(self.progress, sum(share for *_, share in todo))
+        done = sum(run_key(options, seed) in self.log.runs for options, seed, _ in todo)
+        if done:
+            self.progress.note(f"{done} of {len(todo)} runs are done already, in {self.home}")
+        for number, (options, seed, share) in enumerate(todo, 1):
+            self.overall.begin(f"run {number} of {len(todo)}", share)
+            if run_key(options, seed) in self.log.runs:
+                self.overall.end()
+                continue
+            run = self._run(options, seed)
+            best = self._best()
+            new_best = best is not None and best.options == options
+            place = f"{number:>{len(str(len(todo)))}}/{len(todo)}"
+            line = run_line(run, place, swept(self.plan.space), len(self.plan.seeds), new_best)
+            self.overall.end(line, failed=run.failed is not None)
+
+    def conclude(self, names: Sequence[str]) -> SweepResult:
+        """Test the chosen, and write down everything."""
+        found = self._gathered()
+        best = best_of(found)
+        if best is None:
+            reason = next(item.failed for item in found if item.failed)
+            raise TrainingError(f"all {len(found)} configurations failed, the first because {reason}")
+        tested, comparisons = self._tested(best)
+        run = best.best_run
+        assert run is not None
+        coverage = coverage_note(found)
+        result = SweepResult(
+            folder=self.home,
+            plan=self.plan,
+            configurations=sorted(found, key=lambda item: -item.mean if item.complete else math.inf),
+            best=best,
+            tested=tested,
+            comparisons=comparisons,
+            notes=[*edge_notes(best, self.plan.space), *([coverage] if coverage else [])],
+            command=train_command(names, {**self.common, **best.options}, run.seed),
+            compare=self.compare,
+        )
+        result.save()
+        return replace(result, plots=_draw(result, self.progress))
+
+    def _run(self, options: Options, seed: int) -> Run:
+        """Train and score one configuration; its model is kept if it may be the best, before its line is written."""
+        started = time.perf_counter()
+        try:
+            model = Word2Vec(self.corpus, seed=seed, progress=self.overall, **self.common, **options)
+        except (TrainingError, CorpusError) as error:  # it diverged, or its vocabulary is empty: others may do better
+            run = Run(options, seed, seconds=time.perf_counter() - started, failed=str(error))
+        else:
+            run = dev_run(model, options, seed, self.dev_tasks)
+            wanted = self._wanted({**self.log.runs, run.key: run})
+            if run.failed is None and any(other.key == run.key for other in wanted):
+                self.shelf.put(run, model)
+        self.log.add(run)
+        self._arrange()
+        return run
+
+    def _tested(self, best: Configuration) -> tuple[list[Tested], list[dict[str, Any]]]:
+        """The scores on the test halves of the best, and of the best of each compared value; from disk if known."""
+        chosen = {"best": best}
+        if self.compare is not None:
+            name = self.compare
+            per_value = best_per_value(self._gathered(), name, self.plan.space)
+            chosen = {shown(name, value): item for value, item in per_value.items()}
+            chosen = dict(sorted(chosen.items(), key=lambda item: item[1].options != best.options))  # the best first
+        runs = {name: run for name, item in chosen.items() if (run := item.best_run) is not None}
+        lost = [run for run in runs.values() if self.shelf.find(run) is None]
+        for run in lost:
+            self._train_again(run)
+        tested, comparisons = earlier_tests(self.home)
+        if lost or [(model.name, model.run) for model in tested] != [(name, run.key) for name, run in runs.items()]:
+            tested, comparisons = self._test(runs)
+        return tested, comparisons
+
+    def _train_again(self, run: Run) -> None:
+        about = described(run.options, swept(self.plan.space))
+        self.progress.note(f"the model of {about} is no longer in {self.home}; training it again")
+        model = Word2Vec(self.corpus, seed=run.seed, progress=self.progress, **self.common, **run.options)
+        self.shelf.put(run, model)
+        self._arrange()
+
+    def _test(self, runs: Mapping[str, Run]) -> tuple[list[Tested], list[dict[str, Any]]]:
+        from mumon.vectors.word_vectors import WordVectors
+
+        paths = {name: path for name, run in runs.items() if (path := self.shelf.find(run)) is not None}
+        vectors = {name: WordVectors.load(path) for name, path in paths.items()}
+        report = final_report(vectors, self.tasks, self.common.get("workers"), self.progress)
+        tested = [
+            Tested(
+                name=name,
+                run=runs[name].key,
+                options=runs[name].options,
+                seed=runs[name].seed,
+                model=path.relative_to(self.home).as_posix(),
+                scores={
+                    task: {fold: TestScore.of(report.score(name, task, fold=fold)) for fold in HALVES}
+                    for task in [*report.task_names, "mean"]
+                },
+            )
+            for name, path in paths.items()
+        ]
+        return tested, paired_differences(report)
+
+    def _gathered(self) -> list[Configuration]:
+        return gathered(self.choices, self.plan.seeds, self.log.runs)
+
+    def _best(self) -> Configuration | None:
+        return best_of(self._gathered())
+
+    def _wanted(self, runs: Mapping[str, Run]) -> list[Run]:
+        return wanted_runs(gathered(self.choices, self.plan.seeds, runs), self.compare, self.plan.space)
+
+    def _arrange(self) -> None:
+        best = self._best()
+        self.shelf.arrange(self._wanted(self.log.runs), None if best is None else best.best_run)
+
+
+def _draw(result: SweepResult, progress: Progress) -> list[Path]:
+    """The plots, or a note on how to have them."""
+    from mumon.experiments.sweep.plots import draw_sweep
+
+    try:
+        return draw_sweep(result)
+    except ImportError:
+        progress.note("pip install 'mumon[plot]' draws the curve")
+        return []

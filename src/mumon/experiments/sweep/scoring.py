@@ -1,0 +1,106 @@
+"""Scoring models for a sweep: every run on the dev halves alone, the chosen on both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mumon.corpus import EncodedCorpus
+from mumon.errors import OptionError
+from mumon.experiments.sweep.runs import Run
+from mumon.experiments.sweep.space import Options
+from mumon.utils.progress import Progress
+from mumon.word2vec import Word2Vec
+
+if TYPE_CHECKING:
+    from mumon.evaluation.report import Report
+    from mumon.evaluation.tasks import Fold, Task
+    from mumon.vectors.word_vectors import WordVectors
+
+FOLD_SEED = 0  # the halves that `mumon eval` shows
+HALVES: tuple[Fold, ...] = ("dev", "test")
+
+
+def load_judges(tasks: Sequence[Any] | None, progress: Progress) -> list[Task]:
+    """Tasks by name, file or as they are; only those of kinds that have a dev and a test half."""
+    from mumon.evaluation import load_tasks
+
+    loaded = load_tasks(tasks, progress=progress)
+    if not loaded:
+        raise OptionError("there are 0 tasks to choose by; name at least one")
+    for task in loaded:
+        if task.kind not in ("similarity", "analogy"):
+            raise OptionError(f"the task {task.name} is one of {task.kind}; a sweep chooses by similarity and analogy")
+    return loaded
+
+
+def half(task: Task, fold: Fold) -> Task:
+    """The items of one half as a task of their own, so that whoever is given it cannot see the other."""
+    kept = np.flatnonzero(task.fold(fold, FOLD_SEED)).tolist()
+    return replace(
+        task,
+        items=tuple(task.items[i] for i in kept),
+        sections=tuple(task.sections[i] for i in kept),
+        gold=None if task.gold is None else task.gold[kept],
+    )
+
+
+def check_coverage(tasks: Sequence[Task], corpus: EncodedCorpus, min_count: int) -> None:
+    """Refuse a task that the corpus cannot answer now, rather than after hours of training."""
+    from mumon.corpus.vocabulary import Vocabulary
+    from mumon.evaluation.word_lookup import Finder
+    from mumon.vectors.word_vectors import WordVectors
+
+    vocabulary = Vocabulary.from_corpus(corpus, min_count=min_count).words
+    finder = Finder(WordVectors(vocabulary, np.zeros((len(vocabulary), 1), np.float32)))
+    for task in tasks:
+        for fold in HALVES:
+            items = half(task, fold).items
+            covered = sum(min(finder.rows(words)) >= 0 for words in items)
+            if covered < 2:
+                raise OptionError(
+                    f"the corpus has the words of {covered} of the {len(items)} {fold} questions of {task.name}, and "
+                    "at least 2 are needed; leave that task out"
+                )
+
+
+def dev_run(model: Word2Vec, options: Options, seed: int, dev_tasks: Sequence[Task]) -> Run:
+    """A run with the scores of its model on tasks that hold dev questions only."""
+    from mumon.evaluation import evaluate
+
+    quietly = {"resamples": 0, "probes": (), "progress": False}
+    report = evaluate({"model": model.wv}, dev_tasks, workers=model.settings.workers, **quietly)  # type: ignore[arg-type]
+    scores = {name: report.score("model", name, fold="all") for name in report.task_names}
+    run = Run(
+        options,
+        seed,
+        dev={name: float(score.score) for name, score in scores.items()},
+        mean=float(np.mean([score.score for score in scores.values()])),
+        covered=sum(score.covered for score in scores.values()),
+        asked=sum(score.n for score in scores.values()),
+        loss=model.history[-1].loss,
+        seconds=sum(epoch.seconds for epoch in model.history),
+    )
+    for name, score in scores.items():
+        if not math.isfinite(score.score):
+            return replace(run, failed=f"{name} has no score, with {score.covered} of {score.n} dev questions covered")
+    return run
+
+
+def final_report(
+    vectors: Mapping[str, WordVectors], tasks: Sequence[Task], workers: int | None, progress: Progress
+) -> Report:
+    """All scores, with intervals, of models that have been chosen."""
+    from mumon.evaluation import evaluate
+
+    return evaluate(dict(vectors), tasks, seed=FOLD_SEED, workers=workers, progress=progress)
+
+
+def paired_differences(report: Report) -> list[dict[str, Any]]:
+    """How far the other models are from the first on the test halves, task by task."""
+    first, *others = report.models
+    return [asdict(row) for other in others for row in report.compare(first, other, fold="test")]

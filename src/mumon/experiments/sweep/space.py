@@ -1,0 +1,243 @@
+"""What a sweep tries: the options it knows, lists and ranges of their values, and the configurations these make."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+import numpy as np
+
+from mumon.corpus import TextOptions
+from mumon.errors import OptionError
+from mumon.utils.validation import finite_number, whole_number
+
+Search = Literal["grid", "random"]
+Options = dict[str, Any]
+
+# The paper's rates, and three beyond them: at moderate corpus sizes the correct update is at its best above 0.1.
+DEFAULT_RATES = (0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3)
+
+# What may be swept, by the kind of value it takes, each with the least it can be.
+WHOLE = {
+    "epochs": 1,
+    "window": 1,
+    "negative": 1,
+    "shared_negatives": 1,
+    "batch": 1,
+    "vector_size": 1,
+    "min_count": 0,
+    "max_final_vocab": 1,
+}
+REAL = {"alpha": 0.0, "min_alpha": 0.0, "sample": 0.0, "ns_exponent": -math.inf, "rate_exponent": 0.0}
+LINEAR = (
+    "ns_exponent",
+    "rate_exponent",
+)  # ranges of the other reals are orders of magnitude, and drawn by their logarithms
+NUMBERS = ("sg", "cbow_mean")  # switches that gensim writes as 0 and 1
+SWITCHES = (*NUMBERS, "exact", "shrink_windows", "shuffle")
+NAMES = ("update", "unk")
+SWEEPABLE = ("alpha", *WHOLE, *(name for name in REAL if name != "alpha"), "update", *SWITCHES, "unk")
+FIXABLE = (*SWEEPABLE, *(field.name for field in fields(TextOptions)), "workers")
+
+IDLE = {"sg": ("update", "cbow_mean"), "exact": ("shared_negatives", "batch")}  # what means nothing with it
+
+# How people call an option, where it is not its own name.
+LABELS = {"alpha": "rate", "min_alpha": "last rate", "vector_size": "dim", "sg": "objective"}
+OBJECTIVES = ("cbow", "sg")
+
+SIGNIFICANT_DIGITS = 4  # of a drawn number: it should fit into a command line
+MISSES = 100_000  # draws in a row that bring nothing new mean that there is nothing new
+
+
+@dataclass(frozen=True)
+class Range:
+    """All values from `low` to `high`, for a random search: whole numbers alike, others (but exponents) by logarithm.
+
+    >>> str(Range(0.01, 0.5))
+    '0.01..0.5'
+    """
+
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.low}..{self.high}"
+
+
+Space = dict[str, "list[Any] | Range"]
+
+
+def parse_values(name: str, text: str) -> list[Any] | Range:
+    """The values that a comma list (`0.05,0.1`) or a range (`0.01..0.5`) of an option names.
+
+    >>> parse_values("window", "2,5,10"), parse_values("sg", "cbow,sg"), parse_values("alpha", "0.01..0.5")
+    ([2, 5, 10], [0, 1], Range(low=0.01, high=0.5))
+    """
+    if ".." in text and name not in NAMES:
+        ends = text.split("..")
+        if len(ends) != 2:
+            raise OptionError(f"{label(name)} is {text!r}; a range has two ends, such as 2..10, and stands alone")
+        return _range(name, *(_parsed(name, end) for end in ends))
+    return [_parsed(name, part) for part in text.split(",")]
+
+
+def _parsed(name: str, text: str) -> Any:
+    text = text.strip()
+    if name == "sg":
+        if text not in OBJECTIVES:
+            raise OptionError(f"objective is {text!r}; it must be {' or '.join(OBJECTIVES)}")
+        return OBJECTIVES.index(text)
+    if name not in WHOLE and name not in REAL:
+        return text
+    try:
+        return int(text) if name in WHOLE else float(text)
+    except ValueError:
+        kind = "whole number" if name in WHOLE else "number"
+        raise OptionError(f"{label(name)} has {text!r} where a {kind} belongs; separate values by commas") from None
+
+
+def _range(name: str, low: Any, high: Any) -> Range:
+    if name not in WHOLE and name not in REAL:
+        raise OptionError(f"{label(name)} is no number and has no range; list its values")
+    low, high = normal(name, low), normal(name, high)
+    if low >= high:
+        raise OptionError(f"{label(name)} is {low:g}..{high:g}; a range goes from a lower to a higher value")
+    if name in REAL and name not in LINEAR and low <= 0:
+        raise OptionError(f"{label(name)} is {low:g}..{high:g}; a range over magnitudes begins above 0")
+    return Range(low, high)
+
+
+def normal(name: str, value: Any) -> Any:
+    """A value as JSON keeps it, so that 1 and 1.0 and True are one where they mean the same."""
+    if value is None and name in ("max_final_vocab", "unk"):
+        return None
+    if name in WHOLE:
+        return whole_number(name, value, WHOLE[name])
+    if name in REAL:
+        return finite_number(name, value, least=REAL[name])
+    if name in SWITCHES:
+        if value not in (0, 1):
+            raise OptionError(f"{name} is {value!r}; it must be 0 or 1")
+        return int(value) if name in NUMBERS else bool(value)
+    return value
+
+
+def checked_space(space: Mapping[str, Any] | None, search: Search) -> Space:
+    """A space of known options and sound values; without one, the default rates (all between them, if at random)."""
+    if not space:
+        ends = Range(DEFAULT_RATES[0], DEFAULT_RATES[-1])
+        space = {"alpha": ends if search == "random" else DEFAULT_RATES}
+    checked: Space = {}
+    for name, values in space.items():
+        if name not in SWEEPABLE:
+            raise OptionError(f"{name!r} cannot be swept; a sweep knows {', '.join(SWEEPABLE)}")
+        if isinstance(values, str) and ".." in values:
+            values = parse_values(name, values)
+        values = values.tolist() if isinstance(values, np.ndarray) else values
+        if isinstance(values, Range):
+            if search == "grid":
+                raise OptionError(
+                    f"{label(name)} is the range {values}; list values, or say how many to draw (draws, --random)"
+                )
+            checked[name] = _range(name, values.low, values.high)
+            continue
+        given = [values] if isinstance(values, str) or not isinstance(values, Sequence) else values
+        checked[name] = list(dict.fromkeys(normal(name, value) for value in given))
+        if not checked[name]:
+            raise OptionError(f"{label(name)} has 0 values to try; give at least one")
+    return checked
+
+
+def checked_fixed(fixed: Mapping[str, Any] | None, space: Space) -> Options:
+    """Options that all runs share, none of which is swept."""
+    for name in fixed or {}:
+        if name in ("seed", "seeds"):
+            raise OptionError("seed is not an option that runs share; give the sweep its seeds")
+        if name not in FIXABLE:
+            raise OptionError(f"{name!r} cannot be fixed in a sweep; it knows {', '.join(FIXABLE)}")
+        if name in space:
+            raise OptionError(f"{name} is both fixed and swept; give it once")
+    return {name: normal(name, value) for name, value in (fixed or {}).items()}
+
+
+def configurations(space: Space, search: Search = "grid", draws: int | None = None, seed: int = 1) -> list[Options]:
+    """Every cell of the grid, or the first `draws` different ones of a random sequence that only the seed decides.
+
+    >>> configurations({"window": [2, 5], "alpha": [0.1, 0.2]})[1]
+    {'window': 2, 'alpha': 0.2}
+    >>> configurations({"alpha": Range(0.01, 0.5)}, "random", draws=2, seed=3)
+    [{'alpha': 0.02537}, {'alpha': 0.08407}]
+    """
+    if search == "grid":
+        lists = [values for values in space.values() if isinstance(values, list)]
+        cells = [dict(zip(space, cell, strict=True)) for cell in itertools.product(*lists)]
+        return [cell for cell in cells if not _repeats(cell, space)]
+    if search != "random":
+        raise OptionError(f"search is {search!r}; it must be grid or random")
+    if draws is None:
+        raise OptionError("a random search needs the number of configurations to draw; give draws")
+    return list(itertools.islice(_drawn(space, whole_number("draws", draws), seed), draws))
+
+
+def _repeats(cell: Options, space: Space) -> bool:
+    """Whether another cell trains the very same: skip-gram has no update, and only fast kernels share noise words."""
+    idle = [name for switch, names in IDLE.items() if cell.get(switch) for name in names if name in cell]
+    return any(cell[name] != space[name][0] for name in idle)  # type: ignore[index]
+
+
+def _drawn(space: Space, draws: int, seed: int) -> Iterator[Options]:
+    source = random.Random(seed)
+    seen: set[tuple[Any, ...]] = set()
+    misses = 0
+    while misses < MISSES:
+        cell = tuple(_draw(source, name, values) for name, values in space.items())
+        misses = misses + 1 if cell in seen else 0
+        if cell not in seen:
+            seen.add(cell)
+            yield dict(zip(space, cell, strict=True))
+    raise OptionError(f"only {len(seen)} different configurations can be drawn, not {draws}; ask for fewer")
+
+
+def _draw(source: random.Random, name: str, values: list[Any] | Range) -> Any:
+    place = source.random()  # the one method whose sequence Python promises to keep
+    if isinstance(values, list):
+        return values[int(place * len(values))]
+    if name in WHOLE:
+        return int(values.low) + int(place * (values.high - values.low + 1))
+    if name in LINEAR:
+        drawn = values.low + place * (values.high - values.low)
+    else:
+        drawn = values.low * (values.high / values.low) ** place
+    return min(max(float(f"{drawn:.{SIGNIFICANT_DIGITS}g}"), values.low), values.high)
+
+
+def swept(space: Mapping[str, list[Any] | Range]) -> list[str]:
+    """The options that differ between configurations."""
+    return [name for name, values in space.items() if isinstance(values, Range) or len(values) > 1]
+
+
+def is_numeric(name: str) -> bool:
+    """Whether the values of an option have an order."""
+    return name in WHOLE or name in REAL
+
+
+def label(name: str) -> str:
+    """How people call an option."""
+    return LABELS.get(name, name.replace("_", " "))
+
+
+def shown(name: str, value: Any) -> str:
+    """How people write a value of an option.
+
+    >>> shown("alpha", 0.1), shown("sg", 1), shown("exact", True)
+    ('0.1', 'sg', 'yes')
+    """
+    if name == "sg":
+        return OBJECTIVES[value]
+    if isinstance(value, bool) or name == "cbow_mean":
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else "none" if value is None else str(value)

@@ -1,0 +1,1 @@
+"""mumon inside other libraries: scikit-learn's estimators and the page of `mumon explore`."""

@@ -1,0 +1,227 @@
+"""The web application: a static page and small JSON answers, all by GET. Needs Starlette."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from mumon import __version__
+from mumon.errors import MumonError, OptionError
+from mumon.integrations.explore import questions
+from mumon.integrations.explore.maps import Maps
+from mumon.integrations.explore.models import AbsentWordError, Model
+
+STATIC = Path(__file__).parent / "static"
+LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
+MOST_NEIGHBOURS = 200
+MOST_CHARACTERS = 4000  # of a question
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-cache",  # the next program at this port may show another model
+}
+
+
+def application(models: Sequence[Model], maps: Maps, hosts: Sequence[str] = LOOPBACK, start: str = "pca") -> Starlette:
+    """The application over one or two models.
+
+    `hosts` are the names under which it may be called: a page elsewhere whose name is made to lead here (DNS
+    rebinding) is refused. `start` is the projection that is shown first.
+    """
+    api = Api(models, maps, start)
+    routes = [
+        Route("/", lambda request: FileResponse(STATIC / "index.html"), methods=["GET"]),
+        *(Route(f"/api/{name}", _answering(answer), methods=["GET"]) for name, answer in api.answers.items()),
+        Mount("/static", StaticFiles(directory=STATIC)),
+    ]
+    middleware = [
+        Middleware(_Headers),
+        Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False),
+        Middleware(GZipMiddleware, minimum_size=500, compresslevel=6),
+    ]
+    return Starlette(routes=routes, middleware=middleware, exception_handlers={HTTPException: _refused})
+
+
+class Api:
+    """What the page can ask. Each answer takes the query and gives JSON."""
+
+    def __init__(self, models: Sequence[Model], maps: Maps, start: str) -> None:
+        self.models, self.maps, self.start = models, maps, start
+        self.answers: dict[str, Callable[[Request], Response]] = {
+            "about": self.about,
+            "neighbours": self.neighbours,
+            "analogy": self.analogy,
+            "similarity": self.similarity,
+            "suggest": self.suggest,
+            "map": self.map,
+            "places": self.places,
+        }
+        self._map_text = lru_cache(maxsize=8)(self._map_json)
+
+    def about(self, request: Request) -> Response:
+        """The models: their sizes, settings and history."""
+        described = [
+            {
+                "name": model.name,
+                "words": len(model.words),
+                "dimensions": model.wv.vector_size,
+                "settings": list(_settings(model.settings)),
+                "history": model.history,
+                "first_rate": model.first_rate,
+                "examples": model.examples,
+                "analogy": [word for word in ("man", "king", "woman") if word in model],
+            }
+            for model in self.models
+        ]
+        return _json({"version": __version__, "models": described, "projections": self.maps.kinds, "start": self.start})
+
+    def neighbours(self, request: Request) -> Response:
+        """?q=king - man + woman&topn=10&model=0"""
+        model = self._model(request)
+        asked = questions.read_question(_text(request, "q"), self._known)
+        return _json(questions.neighbours(model, asked, _number(request, "topn", 10, MOST_NEIGHBOURS)))
+
+    def analogy(self, request: Request) -> Response:
+        """?a=man&b=king&c=woman&mul=0&topn=5&model=0"""
+        a, b, c = (_text(request, name).strip() for name in "abc")
+        topn, mul = _number(request, "topn", 5, MOST_NEIGHBOURS), _text(request, "mul") == "1"
+        return _json(questions.analogy(self._model(request), a, b, c, topn, mul))
+
+    def similarity(self, request: Request) -> Response:
+        """?a=king&b=queen&model=0"""
+        a, b = _text(request, "a"), _text(request, "b")
+        return _json({"a": a, "b": b, "cosine": questions.similarity(self._model(request), a, b)})
+
+    def suggest(self, request: Request) -> Response:
+        """?prefix=ki&topn=8: words of all models, those of the first model first where both have them."""
+        prefix, topn = _text(request, "prefix"), _number(request, "topn", 8, 50)
+        found: dict[str, dict[str, Any]] = {}
+        for model in self.models if prefix else ():
+            for row in model.complete(prefix, topn):
+                about = {"word": model.words[row], "rank": int(model.ranks[row]) + 1, "count": model.count(row)}
+                found.setdefault(model.words[row], about)
+        return _json({"prefix": prefix, "words": sorted(found.values(), key=lambda about: about["rank"])[:topn]})
+
+    def map(self, request: Request) -> Response:
+        """?projection=pca&model=0: the whole map, or how long UMAP has been working."""
+        kind = _text(request, "projection") or "pca"
+        index = self.models.index(self._model(request))
+        if self.maps.get(kind, index) is None:
+            return _json({"working": round(self.maps.seconds(), 1)}, 202)
+        return Response(self._map_text(kind, index), media_type="application/json")
+
+    def places(self, request: Request) -> Response:
+        """?projection=pca&model=0&word=king&word=queen: where words are, null where the map has no place for one."""
+        model = self._model(request)
+        made = self.maps.get(_text(request, "projection") or "pca", self.models.index(model))
+        words = request.query_params.getlist("word")[: 2 * MOST_NEIGHBOURS]
+        return _json({"places": [None] * len(words) if made is None else made.places(model, words)})
+
+    def _map_json(self, kind: str, index: int) -> bytes:
+        made = self.maps.get(kind, index)
+        assert made is not None  # it was there a moment ago
+        return _bytes(made.to_json(self.models[index]))
+
+    def _model(self, request: Request) -> Model:
+        index = _number(request, "model", 0, len(self.models) - 1, least=0)
+        return self.models[index]
+
+    def _known(self, word: str) -> bool:
+        return any(word in model for model in self.models)
+
+
+def _answering(answer: Callable[[Request], Response]) -> Callable[[Request], Any]:
+    """Answer in a thread of the pool; a user's mistake becomes a sentence, with the word to try instead."""
+
+    async def respond(request: Request) -> Response:
+        try:
+            return await run_in_threadpool(answer, request)
+        except AbsentWordError as error:
+            return _json({"error": str(error), "word": error.word, "suggestion": error.suggestion}, 404)
+        except MumonError as error:
+            return _json({"error": str(error)}, 400)
+
+    return respond
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return _json({"error": f"{error.detail} (code {error.status_code})"}, error.status_code)
+
+
+def _text(request: Request, name: str) -> str:
+    text: str = request.query_params.get(name, "")
+    if len(text) > MOST_CHARACTERS:
+        raise OptionError(f"{name} has {len(text)} characters; ask with at most {MOST_CHARACTERS}")
+    return text
+
+
+def _number(request: Request, name: str, default: int, most: int, least: int = 1) -> int:
+    text = _text(request, name) or str(default)
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and least <= int(text) <= most):
+        raise OptionError(f"{name} is {text[:40]!r}; give a whole number from {least} to {most}")
+    return int(text)
+
+
+def _settings(values: dict[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+    """Names and values as people write them; what lies inside a setting comes after its name."""
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from _settings(value, f"{before}{name}_")
+        elif value is not None:
+            yield before + name, _shown(value)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return " ".join(map(_shown, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _bytes(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def _json(value: Any, status: int = 200) -> Response:
+    return Response(_bytes(value), status, media_type="application/json")
+
+
+class _Headers:
+    """Every answer, refusals included, says what a browser may do with it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers[name] = value
+            await send(message)
+
+        await self.app(scope, receive, with_headers)

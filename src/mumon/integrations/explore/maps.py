@@ -1,0 +1,159 @@
+"""The maps of the models: made once, sent in a compact form, UMAP in a thread of its own."""
+
+from __future__ import annotations
+
+import base64
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mumon.errors import OptionError
+from mumon.integrations.explore.models import Model
+from mumon.integrations.explore.projection import KINDS, Plane, has_umap, pca, turned, umap
+from mumon.vectors.neighbours import Floats
+
+GRID = 65_535  # places are whole numbers up to this, two bytes each
+
+
+@dataclass(frozen=True)
+class Map:
+    """Rows of a model and their places (N, 2); a plane that was turned knows its rotation."""
+
+    rows: NDArray[np.int64]
+    points: Floats
+    plane: Plane | None = None
+    rotation: NDArray[np.float64] | None = None
+
+    def on_grid(self, points: Floats) -> NDArray[np.int64]:
+        """Places as the page counts them; those outside the map are outside the grid."""
+        low, high = self.points.min(axis=0), self.points.max(axis=0)
+        side = float((high - low).max()) or 1.0
+        middle = (low + high) / 2
+        grid: NDArray[np.int64] = np.rint((points - middle) / side * GRID + GRID / 2).astype(np.int64)
+        return grid
+
+    def to_json(self, model: Model) -> dict[str, Any]:
+        """Words by frequency; x and y as little-endian 16-bit numbers in base64, an eighth of their digits."""
+        grid = self.on_grid(self.points).clip(0, GRID).astype("<u2")
+        counts = model.wv.counts
+        return {
+            "words": [model.words[row] for row in self.rows],
+            "counts": None if counts is None else counts[self.rows].tolist(),
+            "x": base64.b64encode(grid[:, 0].tobytes()).decode(),
+            "y": base64.b64encode(grid[:, 1].tobytes()).decode(),
+            "share": None if self.plane is None else round(self.plane.share, 4),
+        }
+
+    def places(self, model: Model, words: Sequence[str]) -> list[list[int] | None]:
+        """Where words are: a plane has a place for every word, a layout only for those it was made of."""
+        found: list[list[int] | None] = []
+        where = {int(row): place for place, row in enumerate(self.rows)}
+        for word in words:
+            row = model.row(word) if word in model else -1
+            if row in where:
+                points = self.points[where[row]][None]
+            elif row >= 0 and self.plane is not None:
+                points = self.plane.place(model.vectors(np.array([row])))
+                points = points if self.rotation is None else (points @ self.rotation).astype(np.float32)
+            else:
+                found.append(None)
+                continue
+            found.append([int(number) for number in self.on_grid(points)[0]])
+        return found
+
+
+class Maps:
+    """The maps of all models. `tell` hears about long work."""
+
+    def __init__(self, models: Sequence[Model], words: int, tell: Callable[[str], None] = lambda text: None) -> None:
+        self._models, self._most, self._tell = models, words, tell
+        self._made: dict[tuple[str, int], Map] = {}
+        self._lock = threading.RLock()
+        self._began: float | None = None
+        self._error: str | None = None
+
+    @property
+    def kinds(self) -> list[str]:
+        """The projections that can be asked for."""
+        return [kind for kind in KINDS if kind != "umap" or has_umap()]
+
+    def get(self, kind: str, index: int) -> Map | None:
+        """A map, or None while UMAP is still at it; asking is what makes it begin."""
+        if kind not in self.kinds:
+            raise OptionError(f"{kind!r} is not one of the {len(self.kinds)} projections: {', '.join(self.kinds)}")
+        with self._lock:
+            if (kind, index) not in self._made and kind == "pca":
+                self._pca(index)
+            if (kind, index) not in self._made and kind == "umap":
+                if self._error is not None:
+                    raise OptionError(self._error)
+                self.start_umap()
+            return self._made.get((kind, index))
+
+    def prepare(self, umap: bool = False) -> None:
+        """Begin what the page will ask for first, while the browser is still opening."""
+        threading.Thread(target=self._prepare, name="maps", daemon=True).start()
+        if umap:
+            self.start_umap()
+
+    def _prepare(self) -> None:
+        for index, model in enumerate(self._models):
+            self.get("pca", index)
+            model.wv.fill_norms()
+            model.complete("a", 1)
+
+    def seconds(self) -> float:
+        """For how long UMAP has been working."""
+        return 0.0 if self._began is None else time.monotonic() - self._began
+
+    def start_umap(self) -> None:
+        """Lay the words out in a thread that does not keep the program from ending."""
+        with self._lock:
+            if self._began is None:
+                self._began = time.monotonic()
+                threading.Thread(target=self._umap, name="umap", daemon=True).start()
+
+    def _rows(self, index: int) -> NDArray[np.int64]:
+        return self._models[index].by_frequency[: self._most]
+
+    def _pca(self, index: int) -> None:
+        rows = self._rows(index)
+        vectors = self._models[index].vectors(rows)
+        plane = pca(vectors)
+        self._keep("pca", index, Map(rows, plane.place(vectors), plane))
+
+    def _umap(self) -> None:
+        for index, model in enumerate(self._models):
+            rows = self._rows(index)
+            self._tell(f"laying out {len(rows):,} words of {model.name} by UMAP …")
+            try:
+                points = umap(model.vectors(rows))
+            except Exception as error:  # a library's: the page has to say something, and PCA is still there
+                self._error = str(error) if isinstance(error, OptionError) else f"UMAP failed ({error}); use PCA"
+                self._tell(self._error)
+                return
+            self._keep("umap", index, Map(rows, points))
+        self._tell(f"UMAP is ready, after {self.seconds():.0f} s")
+
+    def _keep(self, kind: str, index: int, made: Map) -> None:
+        """The second model's map is turned like the first's, as its own axes mean nothing."""
+        with self._lock:
+            if index > 0:
+                first = self.get(kind, 0)
+                assert first is not None  # UMAP takes them in turn
+                rotation = self._rotation(made, first, index)
+                points = (made.points @ rotation).astype(np.float32)
+                made = Map(made.rows, points, made.plane, rotation)
+            self._made[kind, index] = made
+
+    def _rotation(self, made: Map, first: Map, index: int) -> NDArray[np.float64]:
+        places = {self._models[0].words[row]: place for place, row in enumerate(first.rows)}
+        words = [self._models[index].words[row] for row in made.rows]
+        pairs = [(here, places[word]) for here, word in enumerate(words) if word in places]
+        here, there = np.array(pairs, np.int64).reshape(-1, 2).T
+        return turned(made.points[here], first.points[there])

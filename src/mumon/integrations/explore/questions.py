@@ -1,0 +1,112 @@
+"""What is typed on the page, read and answered."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from mumon.errors import OptionError
+from mumon.integrations.explore.models import Model
+
+MINUS = "-−–"  # the sign on the keyboard, the true one, and what some keyboards put in its place
+TERM = re.compile(r'"([^"]+)"|([^\s,]+)')
+SIGNS = re.compile(rf"([+{re.escape(MINUS)}])")
+MOST_TERMS = 100
+
+
+@dataclass(frozen=True)
+class Question:
+    """Words to be near to (+) and to be far from (-), in the order in which they were typed."""
+
+    terms: tuple[tuple[str, str], ...]
+
+    def words(self, signs: str = "+-") -> list[str]:
+        """The words with one of these signs."""
+        return [word for sign, word in self.terms if sign in signs]
+
+
+def read_question(text: str, known: Callable[[str], bool]) -> Question:
+    """Words with blanks, commas, plus or minus between them; quotes keep a word with blanks together.
+
+    What is a word of the vocabulary as it stands is that word: signs, commas and blanks may be part of one.
+
+    >>> read_question("king - man + woman", {"king", "man", "woman"}.__contains__)
+    Question(terms=(('+', 'king'), ('-', 'man'), ('+', 'woman')))
+    >>> read_question("e-mail", {"e-mail", "e", "mail"}.__contains__)
+    Question(terms=(('+', 'e-mail'),))
+    """
+    for whole in (text, text.strip()):
+        if known(whole):
+            return Question((("+", whole),))
+    terms: list[tuple[str, str]] = []
+    minus = False
+    for quoted, bare in TERM.findall(text):
+        for sign, word in [("+", quoted)] if quoted else _signed(bare, known):
+            if word:
+                terms.append(("-" if minus != (sign == "-") else "+", word))
+                minus = False
+            else:
+                minus = sign == "-"
+    if not terms:
+        raise OptionError("0 words were given; type at least 1")
+    if len(terms) > MOST_TERMS:
+        raise OptionError(f"{len(terms)} words were given; ask with at most {MOST_TERMS}")
+    if all(sign == "-" for sign, _ in terms):
+        raise OptionError(f"0 words to be near to were given, and {len(terms)} to be far from; add at least 1")
+    return Question(tuple(terms))
+
+
+def _signed(term: str, known: Callable[[str], bool]) -> Iterable[tuple[str, str]]:
+    """A term as signs and words: `-man`, or `king-man+woman` if all three are words; a sign alone has no word."""
+    if term in ("+", *MINUS):
+        return [(_plain(term), "")]
+    if known(term):
+        return [("+", term)]
+    if term[0] in "+" + MINUS and (known(term[1:]) or not SIGNS.search(term[1:])):
+        return [(_plain(term[0]), term[1:])]
+    parts = SIGNS.split(term if term[0] in "+" + MINUS else f"+{term}")[1:]
+    pairs = [(_plain(sign), word) for sign, word in zip(parts[::2], parts[1::2], strict=True)]
+    return pairs if all(known(word) for _, word in pairs) else [("+", term)]
+
+
+def _plain(sign: str) -> str:
+    return "-" if sign in MINUS else sign
+
+
+def neighbours(model: Model, asked: Question, topn: int) -> dict[str, Any]:
+    """The nearest words and, where two words were given, their cosine."""
+    positive, negative = ([model.key(word) for word in asked.words(sign)] for sign in "+-")
+    ranking = model.wv.most_similar(positive, negative, topn=topn)
+    answer: dict[str, Any] = {
+        "terms": [{"sign": sign, **_about(model, word)} for sign, word in asked.terms],
+        "neighbours": _ranked(model, ranking),
+    }
+    if len(asked.terms) == 2:
+        answer["cosine"] = similarity(model, *asked.words())
+    return answer
+
+
+def analogy(model: Model, a: str, b: str, c: str, topn: int, mul: bool) -> dict[str, Any]:
+    """A is to B as C is to …: by sums of cosines (3CosAdd), or by products (3CosMul)."""
+    for name, word in (("first", a), ("second", b), ("third", c)):
+        if not word:
+            raise OptionError(f"the {name} of the 3 words of the analogy is missing; type it")
+    ask = model.wv.most_similar_cosmul if mul else model.wv.most_similar
+    ranking = ask([model.key(b), model.key(c)], [model.key(a)], topn=topn)
+    return {"a": a, "b": b, "c": c, "answers": _ranked(model, ranking)}
+
+
+def similarity(model: Model, first: str, second: str) -> float:
+    """The cosine of two words."""
+    return round(float(model.wv.similarity(model.key(first), model.key(second))), 6)
+
+
+def _about(model: Model, word: str) -> dict[str, Any]:
+    row = model.row(word)
+    return {"word": word, "rank": int(model.ranks[row]) + 1, "count": model.count(row)}
+
+
+def _ranked(model: Model, ranking: list[tuple[str, float]]) -> list[dict[str, Any]]:
+    return [{**_about(model, str(key)), "score": round(float(score), 6)} for key, score in ranking]

@@ -1,0 +1,221 @@
+"""Word vectors for scikit-learn: documents in, rows of numbers out, in pipelines and searches like any transformer."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from mumon.errors import OptionError
+
+try:
+    from sklearn.base import BaseEstimator, TransformerMixin
+    from sklearn.utils import check_random_state
+    from sklearn.utils.validation import check_is_fitted
+except ImportError:
+    raise OptionError("mumon.sklearn needs scikit-learn; install it with pip install 'mumon[sklearn]'") from None
+
+if TYPE_CHECKING:
+    from mumon.vectors.word_vectors import WordVectors
+    from mumon.word2vec import Word2Vec
+
+TRAINING = ("vector_size", "window", "min_count", "epochs", "sg", "alpha", "sample", "negative", "update", "workers")
+
+
+class Word2VecVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Documents as the mean, or the SIF-weighted mean, of the vectors of their words.
+
+    A document is a string or a list of words (taken as they are). Words without a vector are passed over; a document of
+    nothing else becomes a row of zeros.
+
+    Parameters
+    ----------
+    vector_size, window, min_count, epochs, sg, alpha, sample, negative, update, workers
+        As of `mumon.Word2Vec`, which `fit` trains on the documents. `workers=1` makes it repeatable to the bit.
+    random_state
+        The seed: a whole number, a `RandomState`, or None for another one at every fit.
+    pooling
+        "mean", or "sif": smooth inverse frequency (Arora, Liang and Ma, 2017).
+    sif_a
+        Words count a / (a + p), where p is a word's share of the training text.
+    remove_component
+        With "sif", whether to take away what the documents of `fit` have most in common: their first singular vector.
+    tokenizer, lowercase, token_pattern
+        How a string becomes words, as of `CountVectorizer`.
+    norm
+        "l2" gives every row length 1.
+    vectors
+        Vectors to use instead of training any: `WordVectors`, a `Word2Vec`, or the path of a file or model. Copies of
+        an estimator, which searches make, copy the vectors, but not those behind a path.
+    progress
+        Whether to show a progress bar while training.
+
+    Attributes
+    ----------
+    wv_
+        The vectors of the words.
+    model_
+        The trained `Word2Vec`, unless `vectors` were given.
+    weights_
+        The weight of each word, with "sif", else None.
+    component_
+        The direction that was taken away, or None.
+    n_features_out_
+        How many columns there are.
+
+    Examples
+    --------
+    >>> documents = ["the cat sat on the mat", "stocks fell and bonds rose"] * 20
+    >>> vectorizer = Word2VecVectorizer(vector_size=8, min_count=1, workers=1, random_state=0)
+    >>> vectorizer.fit_transform(documents).shape
+    (40, 8)
+    >>> bool(vectorizer.transform(["no word of it known"]).any())
+    False
+    """
+
+    def __init__(
+        self,
+        *,
+        vector_size: int = 100,
+        window: int = 5,
+        min_count: int = 5,
+        epochs: int = 5,
+        sg: int = 0,
+        alpha: float | None = None,
+        sample: float = 1e-3,
+        negative: int = 5,
+        update: Literal["correct", "faulty"] = "correct",
+        workers: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        pooling: Literal["mean", "sif"] = "mean",
+        sif_a: float = 1e-3,
+        remove_component: bool = True,
+        tokenizer: Callable[[str], Iterable[str]] | None = None,
+        lowercase: bool = True,
+        token_pattern: str = r"(?u)\b\w\w+\b",
+        norm: Literal["l2"] | None = None,
+        vectors: WordVectors | Word2Vec | str | os.PathLike[str] | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.vector_size = vector_size
+        self.window = window
+        self.min_count = min_count
+        self.epochs = epochs
+        self.sg = sg
+        self.alpha = alpha
+        self.sample = sample
+        self.negative = negative
+        self.update = update
+        self.workers = workers
+        self.random_state = random_state
+        self.pooling = pooling
+        self.sif_a = sif_a
+        self.remove_component = remove_component
+        self.tokenizer = tokenizer
+        self.lowercase = lowercase
+        self.token_pattern = token_pattern
+        self.norm = norm
+        self.vectors = vectors
+        self.progress = progress
+
+    def fit(self, X: Iterable[Any], y: Any = None) -> Word2VecVectorizer:
+        """Learn vectors from documents (unless some were given), and what their pooling needs."""
+        self._fit(self._documents(X))
+        return self
+
+    def fit_transform(self, X: Iterable[Any], y: Any = None) -> npt.NDArray[np.float32]:
+        """`fit`, then `transform` the same documents, which are read just once."""
+        documents = self._documents(X)
+        self._fit(documents)
+        return self._transform(documents)
+
+    def transform(self, X: Iterable[Any]) -> npt.NDArray[np.float32]:
+        """A row for every document."""
+        check_is_fitted(self, "wv_")
+        return self._transform(self._documents(X))
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """The names of the columns: word2vec0, word2vec1 …"""
+        check_is_fitted(self, "wv_")
+        return np.array([f"word2vec{column}" for column in range(self.n_features_out_)], object)
+
+    def _fit(self, documents: list[list[str]]) -> None:
+        from mumon.utils.validation import finite_number
+        from mumon.vectors.pooling import common_direction, counts_in, rows_of, sif_weights
+
+        self._check_choices()
+        wv = self._fitted_vectors(documents)
+        self.wv_, self.n_features_out_ = wv, wv.vector_size
+        self.weights_ = self.component_ = None
+        if self.pooling == "sif":
+            a = finite_number("sif_a", self.sif_a, above=0)
+            rows, _ = rows_of(documents, wv.key_to_index)
+            counted = wv.counts is not None and bool(wv.counts.any())
+            self.weights_ = sif_weights(wv.counts if counted else counts_in(rows, len(wv)), a)  # type: ignore[arg-type]
+            if self.remove_component:
+                self.component_ = common_direction(self._pooled(documents))
+
+    def _fitted_vectors(self, documents: list[list[str]]) -> WordVectors:
+        from mumon.vectors.word_vectors import WordVectors
+        from mumon.word2vec import Word2Vec
+
+        if self.vectors is None:
+            options = {name: getattr(self, name) for name in TRAINING}
+            self.model_ = Word2Vec(documents, seed=self._seed(), progress=self.progress, **options)
+            return self.model_.wv
+        self.__dict__.pop("model_", None)  # of an earlier fit
+        if isinstance(self.vectors, WordVectors):
+            return self.vectors
+        if isinstance(self.vectors, Word2Vec):
+            return self.vectors.wv
+        if isinstance(self.vectors, str | os.PathLike):
+            return WordVectors.load(self.vectors)
+        kind = type(self.vectors).__name__
+        raise OptionError(f"vectors is a {kind}; it must be WordVectors, a Word2Vec, a path or None")
+
+    def _seed(self) -> int:
+        if isinstance(self.random_state, int | np.integer):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def _pooled(self, documents: list[list[str]]) -> npt.NDArray[np.float32]:
+        from mumon.vectors.pooling import pooled, rows_of
+
+        return pooled(*rows_of(documents, self.wv_.key_to_index), self.wv_.vectors, self.weights_)
+
+    def _transform(self, documents: list[list[str]]) -> npt.NDArray[np.float32]:
+        from mumon.vectors.pooling import unit_rows, without
+
+        self._check_choices()
+        result = self._pooled(documents)
+        if self.component_ is not None:
+            result = without(result, self.component_)
+        return unit_rows(result) if self.norm == "l2" else result
+
+    def _check_choices(self) -> None:
+        if self.pooling not in ("mean", "sif"):
+            raise OptionError(f"pooling is {self.pooling!r}; it must be mean or sif")
+        if self.norm not in (None, "l2"):
+            raise OptionError(f"norm is {self.norm!r}; it must be None or l2")
+
+    def _documents(self, X: Any) -> list[list[str]]:
+        from mumon.integrations.documents import column_of, token_lists, word_splitter
+
+        split = word_splitter(self.token_pattern) if self.tokenizer is None else self.tokenizer
+        return token_lists(column_of(X), (lambda text: split(text.lower())) if self.lowercase else split)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "wv_")
+
+    def __sklearn_tags__(self) -> Any:
+        from mumon.utils.threads import available_cores
+
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        threads = available_cores() if self.workers is None else self.workers
+        tags.non_deterministic = self.vectors is None and threads != 1
+        tags.transformer_tags.preserves_dtype = []
+        return tags

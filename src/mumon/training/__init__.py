@@ -1,0 +1,1 @@
+"""From token ids to two matrices: settings, rates, objectives, the engine, epochs, checkpoints."""

@@ -1,0 +1,122 @@
+"""Training single blocks of a corpus: what all threads of a machine, and all machines of a cluster, do alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mumon.corpus import EncodedCorpus
+from mumon.training.run_state import Block
+from mumon.training.sampling import NOISE, SAMPLE, alias_table, keep_chances, noise_distribution, row_rates, stream_seed
+from mumon.training.settings import Settings
+from mumon.training.weights import Matrix
+
+# A block is the unit of work of a thread, of random streams and of the rate: some 10 ms of training, small beside an
+# epoch even for short corpora.
+BLOCK_TOKENS, MIN_BLOCK_TOKENS, BLOCKS_PER_EPOCH = 16_384, 1_024, 256
+
+Ids = npt.NDArray[np.int32]
+TrainBlock = Callable[[int, int, float], Block]  # of an epoch, a block and a rate
+
+
+class Engine:
+    """Two matrices, and how blocks change them. `locks` multiplies the steps of each source row: 0 freezes it."""
+
+    def __init__(
+        self,
+        counts: npt.NDArray[np.int64],
+        source: Matrix,
+        target: Matrix,
+        settings: Settings,
+        locks: npt.NDArray[np.float32] | None = None,
+    ) -> None:
+        self.source, self.target, self.settings = source, target, settings
+        self.noise = noise_distribution(counts, settings.ns_exponent)
+        self.keep = keep_chances(counts, settings.sample)
+        self.alias = alias_table(self.noise)
+        self.row_rates = row_rates(counts, settings.row_exponent)
+        self.name, self._kernel = training_kernel(settings)
+        self.lock(locks)
+
+    def lock(self, locks: npt.NDArray[np.float32] | None) -> None:
+        """From here on, let each source row take that part of its steps."""
+        rates = self.row_rates
+        self.rates = rates if locks is None else np.stack([rates * locks, rates]).astype(np.float32)
+
+    def trainer(
+        self,
+        corpus: EncodedCorpus,
+        lookup: Ids,
+        bounds: npt.NDArray[np.int64],
+        first_block: int = 0,
+        seen: Callable[[Ids], None] | None = None,
+    ) -> TrainBlock:
+        """A function that trains one block of a corpus, with buffers of its own: one per thread.
+
+        `first_block` is the number that the corpus's first block has in a text of which it is a part, so that no two
+        parts have the same random draws. `seen` hears of the rows of all tokens that were trained.
+        """
+        offsets, settings = corpus.offsets, self.settings
+        room = int(np.max(offsets[bounds[1:]] - offsets[bounds[:-1]]))
+        ids, left, right = (np.empty(room, np.int32) for _ in range(3))
+        window = min(settings.window, room)
+        from mumon.kernels.windows import sample_block
+
+        def train(epoch: int, block: int, alpha: float) -> Block:
+            starts = np.array(offsets[bounds[block] : bounds[block + 1] + 1])
+            begin, end, number = int(starts[0]), int(starts[-1]), first_block + block
+            n = sample_block(
+                corpus.read(begin, end), starts - begin, 0, len(starts) - 1, lookup, self.keep, window,
+                settings.shrink_windows, settings.shuffle, stream_seed(settings.seed, epoch, number, SAMPLE),
+                ids, left, right,
+            )  # fmt: skip
+            loss, counted = self._kernel(
+                self.source, self.target, ids[:n], left[:n], right[:n], self.alias,
+                self.rates, np.float32(alpha),
+                stream_seed(settings.seed, epoch, number, NOISE),
+            )  # fmt: skip
+            if seen is not None:
+                seen(ids[:n])
+            return Block(end - begin, n, loss, counted)
+
+        return train
+
+
+def block_bounds(offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Sentence numbers at which blocks begin, and the end: blocks of whole sentences and nearly equal length."""
+    tokens = int(offsets[-1])
+    size = min(max(tokens // BLOCKS_PER_EPOCH, MIN_BLOCK_TOKENS), BLOCK_TOKENS)
+    bounds = np.searchsorted(offsets, np.arange(0, tokens, size))
+    return np.asarray(np.unique(np.append(bounds, len(offsets) - 1)), np.int64)
+
+
+def training_kernel(settings: Settings) -> tuple[str, Callable[..., tuple[float, int]]]:
+    """The kernel that the settings ask for: its name, and a function of what changes from block to block."""
+    from mumon.kernels.cbow import cbow_exact, cbow_fast
+    from mumon.kernels.skipgram import skipgram_exact, skipgram_fast
+
+    noise = (settings.negative,) if settings.exact else (settings.negative, settings.shared_negatives, settings.batch)
+    if settings.objective == "sg":
+        function: Any = skipgram_exact if settings.exact else skipgram_fast
+        division: tuple[bool, ...] = ()
+    else:
+        function = cbow_exact if settings.exact else cbow_fast
+        division = settings.division
+
+    def train(
+        source: Matrix,
+        target: Matrix,
+        ids: Any,
+        left: Any,
+        right: Any,
+        alias: Any,
+        rates: Any,
+        alpha: Any,
+        seed: np.uint64,
+    ) -> tuple[float, int]:
+        return function(source, target, ids, left, right, alias, rates, *noise, alpha, *division, seed)  # type: ignore[no-any-return]
+
+    return function.__name__, train

@@ -1,0 +1,184 @@
+"""The finite-difference check that would have found the mistake: is what training applies the gradient of its loss?
+
+A small problem is made of random matrices and a few windows of C context words each. The loss of all its windows is
+differentiated numerically, one weight after another; then each kernel takes one step of tiny length from the same
+start, with the same noise words, and what it changed is compared with those derivatives. This is the kernels' own step,
+in float64 and before the rates of rows (`rate_exponent`), which multiply it row by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mumon.kernels import reference
+from mumon.kernels.layout import PADDING
+from mumon.training.sampling import alias_table
+from mumon.training.settings import SHARING, Settings
+from mumon.utils.validation import whole_number
+
+Array = npt.NDArray[np.float64]
+WORDS, SENTENCES = 12, 2
+STEP, TINY = 1e-5, 1e-9  # of a finite difference, and of a kernel's step, whose second order then vanishes
+TOLERANCE = 1e-5  # relative to the largest derivative
+MOST_DIMENSIONS, MOST_CONTEXTS, MOST_NEGATIVES = 16, 20, 32  # the derivatives are many, and each takes the whole loss
+
+
+@dataclass(frozen=True)
+class Check:
+    """One kernel against finite differences.
+
+    `source_error` and `target_error` are the largest deviations of its step from the gradient, relative to the largest
+    derivative; `factor` is by how much its source steps are longer than the gradient's, in the least-squares sense.
+    """
+
+    objective: str
+    update: str
+    kernel: str
+    source_error: float
+    target_error: float
+    factor: float
+
+    @property
+    def passes(self) -> bool:
+        """Whether the step is the gradient."""
+        return max(self.source_error, self.target_error) <= TOLERANCE
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields and the result."""
+        return {**asdict(self), "passes": self.passes}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Random matrices, and sentences of C + 1 words in which every word is a centre and all others its context."""
+
+    source: Array
+    target: Array
+    ids: npt.NDArray[np.int32]
+    left: npt.NDArray[np.int32]
+    right: npt.NDArray[np.int32]
+    alias: Any
+    negative: int
+    seed: np.uint64
+
+    def contexts(self) -> list[list[int]]:
+        """The context words of every centre."""
+        places = zip(range(len(self.ids)), self.left, self.right, strict=True)
+        return [[int(self.ids[j]) for j in range(left, right) if j != i] for i, left, right in places]
+
+    def draws(self, count: int) -> list[int]:
+        """The first noise words that a kernel draws."""
+        from mumon.kernels.numerics import draw_negatives
+
+        out = np.empty(count, np.int64)
+        draw_negatives(self.alias, self.seed, out)
+        return [int(word) for word in out]
+
+
+def check_gradients(contexts: int = 5, negative: int = 5, dim: int = 8, seed: int = 1) -> Iterator[Check]:
+    """Check every objective, update and kernel, one after the other.
+
+    >>> checks = list(check_gradients())
+    >>> sorted({(check.objective, check.update) for check in checks if not check.passes})
+    [('CBOW', 'faulty'), ('CBOW, sum', 'faulty')]
+    >>> {round(check.factor, 4) for check in checks if (check.objective, check.update) == ('CBOW', 'faulty')}
+    {5.0}
+    """
+    for name, value, most in (
+        ("contexts", contexts, MOST_CONTEXTS),
+        ("negative", negative, MOST_NEGATIVES),
+        ("dim", dim, MOST_DIMENSIONS),
+    ):
+        whole_number(name, value, least=1, most=most)
+    problem = _problem(contexts, negative, dim, seed)
+    for objective, mean, updates in (("CBOW", True, 2), ("CBOW, sum", False, 2), ("skip-gram", True, 1)):
+        sg = objective == "skip-gram"
+        for exact in (True, False):
+            loss = _loss(problem, sg, mean, exact)
+            expected = [finite_differences(loss, problem.source), finite_differences(loss, problem.target)]
+            for update in ("correct", "faulty")[:updates]:
+                step = _step(problem, sg, mean, update, exact)
+                yield _compared(objective, "" if sg else update, "exact" if exact else "fast", step, expected)
+
+
+def finite_differences(loss: Callable[[], float], matrix: Array) -> Array:
+    """∂loss/∂matrix by central differences; `loss` reads the matrix, which is as before afterwards."""
+    gradient = np.zeros_like(matrix)
+    for place in np.ndindex(matrix.shape):
+        saved = matrix[place]
+        matrix[place] = saved + STEP
+        above = loss()
+        matrix[place] = saved - STEP
+        gradient[place] = (above - loss()) / (2 * STEP)
+        matrix[place] = saved
+    return gradient
+
+
+def _problem(contexts: int, negative: int, dim: int, seed: int) -> Problem:
+    random = np.random.default_rng(seed)
+    length = contexts + 1
+    ids = np.concatenate([random.permutation(max(WORDS, length))[:length] for _ in range(SENTENCES)])
+    starts = np.arange(SENTENCES * length) // length * length
+    source, target = (random.normal(0, 0.3, (max(WORDS, length), dim)) for _ in range(2))
+    chances = np.full(len(source), 1 / len(source))
+    centres, left, right = (np.asarray(column, np.int32) for column in (ids, starts, starts + length))
+    return Problem(source, target, centres, left, right, alias_table(chances), negative, np.uint64(seed + 1))
+
+
+def _loss(problem: Problem, sg: bool, mean: bool, exact: bool) -> Callable[[], float]:
+    """The loss of all windows, with the noise words that the kernel draws."""
+    centres, contexts, k = problem.ids.tolist(), problem.contexts(), problem.negative
+    source, target = problem.source, problem.target
+    shared, batch = SHARING["sg" if sg else "cbow"]
+    weights = [1.0] * k if exact else [k / shared] * shared
+    if exact:  # fresh ones for each pair of h and a word
+        pairs = [len(context) if sg else 1 for context in contexts]
+        drawn = iter(np.array(problem.draws(k * sum(pairs))).reshape(-1, k).tolist())
+        noise = [[next(drawn) for _ in range(count)] for count in pairs]
+    else:
+        sets = np.array(problem.draws(shared * -(-len(centres) // batch))).reshape(-1, shared).tolist()
+        noise = [[sets[i // batch]] * len(contexts[i]) for i in range(len(centres))]
+    if sg:
+        return lambda: sum(
+            reference.skipgram_loss(source, target, o, context, words, weights)
+            for o, context, words in zip(centres, contexts, noise, strict=True)
+        )
+    return lambda: sum(
+        reference.cbow_loss(source, target, o, context, words[0], weights, mean)
+        for o, context, words in zip(centres, contexts, noise, strict=True)
+    )
+
+
+def _step(problem: Problem, sg: bool, mean: bool, update: str, exact: bool) -> tuple[Array, Array]:
+    """What the kernel takes from each matrix, per unit of its rate."""
+    from mumon.training.engine import training_kernel
+
+    settings = Settings(
+        objective="sg" if sg else "cbow",
+        update=update,  # type: ignore[arg-type]
+        cbow_mean=mean,
+        exact=exact,
+        negative=problem.negative,
+    )
+    rows, dim = problem.source.shape
+    source, target = (
+        np.zeros((rows, -(-dim // PADDING) * PADDING)) for _ in range(2)
+    )  # kernels read whole cache lines
+    source[:, :dim], target[:, :dim] = problem.source, problem.target
+    _, kernel = training_kernel(settings)
+    columns = (problem.ids, problem.left, problem.right)
+    kernel(source, target, *columns, problem.alias, np.ones(rows), TINY, problem.seed)
+    return (problem.source - source[:, :dim]) / TINY, (problem.target - target[:, :dim]) / TINY
+
+
+def _compared(objective: str, update: str, kernel: str, step: tuple[Array, Array], expected: list[Array]) -> Check:
+    source, target = (
+        float(np.abs(taken - wanted).max() / np.abs(wanted).max()) for taken, wanted in zip(step, expected, strict=True)
+    )
+    factor = float((step[0] * expected[0]).sum() / (expected[0] ** 2).sum())
+    return Check(objective, update, kernel, source, target, factor)

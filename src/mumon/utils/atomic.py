@@ -1,0 +1,208 @@
+"""Files and directories that appear whole or not at all.
+
+Everything is written beside its target under a hidden temporary name, flushed to the disk, and renamed; whatever goes
+wrong before the rename, the old target is still there and the temporary is gone, at the latest when the next process
+writes there: temporaries are claimed, so that those of a killed process are known.
+"""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import secrets
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+from mumon.errors import OptionError
+from mumon.utils.file_lock import Claim, claim, remove_abandoned
+
+CONFIG_NAME = "config.json"
+FORMAT_MARKER = "mumon"  # the value of "format" in CONFIG_NAME that makes a directory ours to replace
+
+BUFFER_BYTES = 1 << 20
+T = TypeVar("T")
+
+
+@contextmanager
+def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a binary file that replaces `path` only when the block ends without an exception.
+
+    >>> import tempfile
+    >>> target = Path(tempfile.mkdtemp()) / "numbers.txt"
+    >>> with atomic_file(target) as file:
+    ...     _ = file.write(b"1 2 3")
+    >>> target.read_bytes()
+    b'1 2 3'
+    """
+    target = check_file_target(path)
+    temporary, file, held = _claimed(target, lambda path: path.open("xb", buffering=BUFFER_BYTES))
+    try:
+        with held, file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            shutil.copymode(target, temporary)
+        temporary.replace(target)
+    except BaseException as error:
+        with suppress(FileNotFoundError):
+            temporary.unlink()
+        _say_where(error, target)
+        raise
+    sync_directory(target.parent)
+
+
+@contextmanager
+def atomic_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give an empty directory to fill, which becomes `path` only when the block ends without an exception.
+
+    An existing mumon model (or an empty directory) at `path` is replaced as a whole, files of the user's own inside it
+    included; anything else that exists there is refused. Where the system cannot exchange two directories in one step
+    (it can on Linux), a machine that loses power exactly between two renames keeps the old model as `.NAME.….old`.
+    """
+    target = check_directory_target(path)
+    temporary, _, held = _claimed(target, Path.mkdir)
+    try:
+        with held:
+            yield temporary
+            sync_tree(temporary)
+            check_directory_target(target)  # again: someone may have put something there meanwhile
+            swap(temporary, target)
+    except BaseException as error:
+        shutil.rmtree(temporary, ignore_errors=True)
+        _say_where(error, target)
+        raise
+    sync_directory(target.parent)
+
+
+def _say_where(error: BaseException, target: Path) -> None:
+    """Writing to a full disk fails without a name, or with that of the temporary, which is gone."""
+    if isinstance(error, OSError) and error.errno is not None and not os.path.lexists(error.filename or ""):
+        error.filename = str(target)
+
+
+def sync_tree(folder: Path) -> None:
+    """Have everything in a folder on the disk before it gets the name that others look for."""
+    for entry in folder.rglob("*"):
+        sync_directory(entry) if entry.is_dir() else _sync_file(entry)
+    sync_directory(folder)
+
+
+def is_model_directory(path: Path) -> bool:
+    """Whether `path` is a directory whose config.json carries mumon's format marker."""
+    try:
+        config = json.loads((path / CONFIG_NAME).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(config, dict) and config.get("format") == FORMAT_MARKER
+
+
+def check_file_target(path: str | os.PathLike[str]) -> Path:
+    """Where a file will be written; refused if it cannot be. A symbolic link is written through, not replaced."""
+    target = _resolve(path)
+    if target.is_dir():
+        raise OptionError(f"{target} is a directory and a file was to be written there; choose another name")
+    if target.exists() and not target.is_file():
+        raise OptionError(f"{target} is a device or pipe, which a file cannot replace; choose another name")
+    return target
+
+
+def check_directory_target(path: str | os.PathLike[str]) -> Path:
+    """Where a model directory will be written; refused if that would destroy anything but an earlier model."""
+    target = _resolve(path)
+    if target.exists() and not target.is_dir():
+        raise OptionError(f"{target} is a file and a model directory was to be written there; choose another name")
+    entries = sum(1 for _ in target.iterdir()) if target.exists() else 0
+    if entries and not is_model_directory(target):
+        raise OptionError(
+            f"{target} is a directory of {entries} entries that is not a mumon model; choose another name or empty it"
+        )
+    return target
+
+
+def _resolve(path: str | os.PathLike[str]) -> Path:
+    if "://" in os.fspath(path):
+        raise OptionError(f"{os.fspath(path)} is a URL, and results are written to this machine; choose a path")
+    target = Path(path).resolve()
+    if not target.parent.is_dir():
+        raise OptionError(f"the directory {target.parent} does not exist; create it before writing {target.name}")
+    if not os.access(target.parent, os.W_OK):
+        raise OptionError(f"the directory {target.parent} does not let you write {target.name}; choose another place")
+    return target
+
+
+def swap(new: Path, target: Path) -> None:
+    """Put `new` in the place of `target`, in one step if the system can, and remove what was there."""
+    if not target.exists():
+        new.rename(target)
+        return
+    if _exchange(new, target):
+        sync_directory(target.parent)
+        shutil.rmtree(new, ignore_errors=True)
+        return
+    aside = _temporary_name(target, "old")
+    target.rename(aside)
+    try:
+        new.rename(target)
+    except BaseException:
+        aside.rename(target)
+        raise
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _exchange(a: Path, b: Path) -> bool:
+    """Let two paths trade places in one step; False where the system or its file system cannot."""
+    if not sys.platform.startswith("linux"):
+        return False
+    import ctypes
+
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):  # a C library from before 2018
+        return False
+    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    return bool(rename(here, os.fsencode(a), here, os.fsencode(b), exchange) == 0)
+
+
+def _temporary_name(target: Path, suffix: str = "tmp") -> Path:
+    # not tempfile: its files are private (0600) whatever the user's umask, and would stay so after the rename
+    return target.with_name(f".{target.name[:40]}.{secrets.token_hex(6)}.{suffix}")
+
+
+def _claimed(target: Path, make: Callable[[Path], T]) -> tuple[Path, T, Claim]:
+    """Make a temporary for a target and claim it; again, in case another process thought the new one abandoned."""
+    _clear_abandoned(target)
+    while True:
+        temporary = _temporary_name(target)
+        made = make(temporary)
+        with suppress(FileNotFoundError):
+            return temporary, made, claim(temporary)
+
+
+def _clear_abandoned(target: Path) -> None:
+    """Remove what killed processes left half-written for this target; an old model aside only if there is a new one."""
+    stem = glob.escape(f".{target.name[:40]}.") + "[0-9a-f]" * 12
+    for suffix in ("tmp", "old") if target.exists() else ("tmp",):
+        for temporary in target.parent.glob(f"{stem}.{suffix}"):
+            remove_abandoned(temporary)
+
+
+def _sync_file(path: Path) -> None:
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def sync_directory(path: Path) -> None:
+    """Have the names in a directory on the disk."""
+    if os.name == "nt":  # Windows cannot open a directory, and orders renames itself
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,79 @@
+"""Analogies a : b :: c : ? by 3CosAdd and 3CosMul over the whole vocabulary.
+
+The cosines of the words asked about with every row are computed once, block by block; each question then only adds (or
+multiplies) three of them. Google's 19,544 questions ask about 905 words, so this costs a twentieth of one product per
+question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mumon.errors import OptionError
+from mumon.utils.threads import available_cores, one_blas_thread
+from mumon.vectors.neighbours import Floats
+from mumon.vectors.word_vectors import WordVectors
+
+Method = Literal["add", "mul"]
+BLOCK = 512  # rows of the vocabulary at a time: their cosines with 1,000 words fill 2 MB, a second-level cache
+
+
+def solve(
+    wv: WordVectors,
+    questions: Sequence[Sequence[int]] | NDArray[np.int64],
+    method: Method = "add",
+    *,
+    limit: int | None = None,
+    workers: int | None = None,
+    on_rows: Callable[[int], None] | None = None,
+) -> NDArray[np.int64]:
+    """The row that answers each question (a, b, c) of rows, among the first `limit` rows; -1 if none is left.
+
+    `on_rows` hears how many rows of the vocabulary have been searched.
+
+    >>> vectors = np.array([[2, 1], [2, 3], [5, 1], [5, 3]], np.float32) - 3
+    >>> wv = WordVectors(["man", "king", "woman", "queen"], vectors)
+    >>> wv.index_to_key[solve(wv, [(0, 1, 2)])[0]]
+    'queen'
+    """
+    if method not in ("add", "mul"):
+        raise OptionError(f"method is {method!r}; it must be add or mul")
+    asked = np.asarray(questions, np.int64).reshape(-1, 3)
+    end = len(wv) if limit is None else min(limit, len(wv))
+    rows, places = np.unique(asked, return_inverse=True)
+    places = np.ascontiguousarray(places.reshape(-1, 3).astype(np.int32))
+    units = _units(wv, rows)
+    workers = max(1, min(workers or available_cores(), -(-end // BLOCK)))
+    edges = np.linspace(0, end, workers + 1).astype(int).tolist()
+    done = [0] * workers
+
+    def search(worker: int) -> tuple[Floats, NDArray[np.int64]]:
+        from mumon.kernels.analogies import best_answers
+
+        scores = np.full(len(asked), -np.inf, np.float32)
+        answers = np.full(len(asked), -1, np.int64)
+        for first in range(edges[worker], edges[worker + 1], BLOCK):
+            block = slice(first, min(first + BLOCK, edges[worker + 1]))
+            cosines = np.ascontiguousarray(units @ _units(wv, block).T)
+            best_answers(cosines, places, rows, first, method == "mul", scores, answers)
+            done[worker] = block.stop - edges[worker]
+            if on_rows is not None:
+                on_rows(sum(done))
+        return scores, answers
+
+    with one_blas_thread(), ThreadPoolExecutor(workers) as pool:
+        parts = list(pool.map(search, range(workers)))
+    scores = np.array([part[0] for part in parts])
+    winner = np.argmax(scores, axis=0)  # of equal scores the first part's: the most frequent word
+    return np.asarray(np.array([part[1] for part in parts])[winner, np.arange(len(asked))])
+
+
+def _units(wv: WordVectors, rows: slice | NDArray[np.int64]) -> Floats:
+    """Rows at length 1; zeros stay zeros."""
+    lengths = wv.norms[rows][:, None]
+    return np.divide(wv.vectors[rows], lengths, out=np.zeros_like(wv.vectors[rows]), where=lengths > 0)

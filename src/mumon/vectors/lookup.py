@@ -1,0 +1,136 @@
+"""How a row is found, and means of rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mumon.errors import OptionError
+from mumon.vectors.keys import KEY_TYPES, Key, UnknownKeyError
+from mumon.vectors.neighbours import Floats, row_norms, unit
+from mumon.vectors.storage import Storage
+
+FEW = 4  # rows that are added up faster one by one
+SUMMED = 4096  # rows added up at a time: they are copied to float64
+
+
+class Lookup(Storage):
+    """Words as keys of their vectors."""
+
+    def __len__(self) -> int:
+        return len(self.index_to_key)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.index_to_key[: self.next_index])
+
+    def __contains__(self, key: object) -> bool:
+        return self._has_vector(key)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}<vector_size={self.vector_size}, {len(self)} keys>"
+
+    def __getitem__(self, key_or_keys: Key | Iterable[Key]) -> Floats:
+        if isinstance(key_or_keys, KEY_TYPES):
+            return self.get_vector(key_or_keys)
+        rows: Floats = self.vectors[[self.get_index(key) for key in key_or_keys]]  # type: ignore[union-attr]
+        return rows
+
+    def has_index_for(self, key: object) -> bool:
+        """Whether a word, or a row number, is there."""
+        return key in self.key_to_index or (isinstance(key, (int, np.integer)) and 0 <= int(key) < len(self))
+
+    def get_index(self, key: Key, default: int | None = None) -> int:
+        """The row of a key; an integer that is no key is a row number and stands for itself."""
+        index = self.key_to_index.get(key, -1)
+        if index >= 0:
+            return index
+        if isinstance(key, (int, np.integer)) and 0 <= key < len(self):
+            return int(key)
+        if default is not None:
+            return default
+        raise UnknownKeyError(key, self.index_to_key, self.key_to_index)
+
+    def get_vector(self, key: Key, norm: bool = False) -> Floats:
+        """The vector of a word, read-only; `norm` scales it to length 1."""
+        row: Floats = self._vectors[self.get_index(key)]
+        vector = unit(row) if norm else row.view()
+        vector.setflags(write=False)  # changing it in place would leave the norms wrong
+        return vector
+
+    def word_vec(self, word: Key, norm: bool = False, use_norm: bool = False) -> Floats:
+        """gensim's old name of `get_vector`."""
+        warnings.warn("word_vec is gensim's old name; call get_vector", DeprecationWarning, stacklevel=2)
+        return self.get_vector(word, norm=norm or use_norm)
+
+    def get_normed_vectors(self) -> Floats:
+        """A copy of all vectors, scaled to length 1; rows of zeros stay zeros."""
+        vectors, norms, *_ = self._snapshot()
+        lengths = norms[:, None]
+        return np.divide(vectors, lengths, out=np.zeros(vectors.shape, np.float32), where=lengths > 0)
+
+    def get_mean_vector(
+        self,
+        keys: Sequence[Key | NDArray[Any]] | NDArray[Any],
+        weights: Sequence[float] | NDArray[Any] | None = None,
+        pre_normalize: bool = True,
+        post_normalize: bool = False,
+        ignore_missing: bool = True,
+    ) -> Floats:
+        """The weighted mean of words and vectors, divided by the sum of |weight|; only words are normalised first."""
+        one = isinstance(keys, KEY_TYPES) or (
+            isinstance(keys, np.ndarray) and keys.ndim == 1 and keys.dtype.kind == "f"
+        )
+        items: list[Any] = [keys] if one else list(keys)
+        if not items:
+            raise OptionError("the mean of 0 words was asked for; give at least 1")
+        scale = np.ones(len(items)) if weights is None else np.asarray(weights, np.float64)
+        if scale.shape != (len(items),):
+            raise OptionError(f"{len(items)} words came with weights of shape {scale.shape}; give one weight each")
+        mean: NDArray[np.float64] = np.zeros(self.vector_size)
+        places: list[int] = []
+        shares: list[float] = []
+        total = 0.0
+        for item, weight in zip(items, scale.tolist(), strict=True):
+            if isinstance(item, np.ndarray):
+                mean += weight * self._checked(item)
+            elif (place := self.get_index(item, -1)) >= 0:
+                places.append(place)
+                shares.append(weight)
+            elif not ignore_missing or self._has_vector(item):
+                mean += weight * self.get_vector(item, norm=pre_normalize)
+            else:
+                continue
+            total += abs(weight)
+        mean += self._sum_of_rows(places, shares, pre_normalize)
+        mean = mean / total if total else mean
+        return (unit(mean) if post_normalize else mean).astype(np.float32)
+
+    def _sum_of_rows(self, places: list[int], weights: list[float], norm: bool) -> NDArray[np.float64]:
+        """The rows, each scaled to length 1 if `norm` and times its weight, added up: many at once, which is faster."""
+        vectors, total = self._vectors, np.zeros(self.vector_size)
+        if len(places) <= FEW:
+            for place, weight in zip(places, weights, strict=True):
+                total += weight * (unit(vectors[place]) if norm else vectors[place])
+            return total
+        for start in range(0, len(places), SUMMED):
+            rows = vectors[places[start : start + SUMMED]].astype(np.float64)
+            shares = np.array(weights[start : start + SUMMED])
+            if norm:
+                lengths = row_norms(rows)
+                lengths[lengths == 0] = 1
+                shares /= lengths
+            total += shares @ rows
+        return total
+
+    def _has_vector(self, key: object) -> bool:
+        """Whether `get_vector` has something to give, be it made for the occasion."""
+        return self.has_index_for(key)
+
+    def _checked(self, vector: NDArray[Any]) -> Floats:
+        if vector.shape != (self.vector_size,):
+            raise OptionError(f"a vector of shape {vector.shape} was given; these have {self.vector_size} numbers")
+        return vector.astype(np.float32, copy=False)

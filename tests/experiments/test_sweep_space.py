@@ -1,0 +1,84 @@
+"""The space of a sweep: lists, ranges, grids and random draws."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from mumon.cli.sweep import NAMES
+from mumon.errors import OptionError
+from mumon.experiments.sweep import DEFAULT_RATES, Range
+from mumon.experiments.sweep.space import FIXABLE, NUMBERS, SWEEPABLE, configurations, parse_values
+from mumon.training.model_runs import MODEL_OPTIONS
+from mumon.training.settings import Settings
+from tests.samples import refused
+
+
+def test_no_configuration_is_trained_twice_under_two_names():
+    """Skip-gram has no update, and only fast kernels share noise words."""
+    cells = configurations({"sg": [0, 1], "update": ["correct", "faulty"], "alpha": [0.1]})
+    assert [(cell["sg"], cell["update"]) for cell in cells] == [(0, "correct"), (0, "faulty"), (1, "correct")]
+    assert len(configurations({"exact": [False, True], "batch": [16, 32]})) == 3
+
+
+def test_random_draws_are_distinct_the_same_for_a_seed_and_go_on():
+    space = {"alpha": Range(0.01, 0.5), "window": Range(2, 4), "update": ["correct", "faulty"]}
+    ten = configurations(space, "random", 10, seed=3)
+    assert ten == configurations(space, "random", 10, seed=3) == configurations(space, "random", 20, seed=3)[:10]
+    assert ten != configurations(space, "random", 10, seed=4)
+    every = configurations({"window": Range(2, 4), "sg": [0, 1]}, "random", 6, seed=1)
+    assert len({tuple(item.values()) for item in every}) == 6
+    refused(
+        lambda: configurations({"window": Range(2, 4), "sg": [0, 1]}, "random", 7), "only 6 .* not 7", error=OptionError
+    )
+    rates = [item["alpha"] for item in configurations({"alpha": Range(0.01, 1.0)}, "random", 400)]
+    assert min(rates) >= 0.01 and max(rates) <= 1 and 0.4 < np.mean(np.array(rates) < 0.1) < 0.6  # by magnitude
+    windows = {item["window"] for item in configurations({"window": Range(2, 9)}, "random", 8)}
+    assert windows == set(range(2, 10))
+
+
+@pytest.mark.parametrize(
+    ("name", "written", "values"),
+    [
+        ("alpha", "0.05", [0.05]),
+        ("alpha", "0.05, 1e-1,1", [0.05, 0.1, 1.0]),
+        ("alpha", "0.01..0.5", Range(0.01, 0.5)),
+        ("window", "2..10", Range(2, 10)),
+        ("ns_exponent", "-0.5..1", Range(-0.5, 1.0)),
+        ("sg", "cbow,sg", [0, 1]),
+        ("update", "correct,faulty", ["correct", "faulty"]),
+        ("sample", "0,1e-4", [0.0, 1e-4]),
+    ],
+)
+def test_lists_and_ranges_are_read(name, written, values):
+    assert parse_values(name, written) == values
+
+
+@pytest.mark.parametrize(
+    ("name", "written", "message"),
+    [
+        ("alpha", "0.05,,0.1", "rate has '' where a number belongs"),
+        ("alpha", "fast", "rate has 'fast'"),
+        ("window", "2.5", "window has '2.5' where a whole number belongs"),
+        ("window", "10..2", "from a lower to a higher"),
+        ("window", "0..2", "window is 0"),
+        ("alpha", "0..1", "begins above 0"),
+        ("alpha", "0.1..", "rate has ''"),
+        ("alpha", "0.1,0.2..0.3", "rate has '0.1,0.2'"),
+        ("alpha", "0.1..0.2..0.3", "two ends"),
+        ("sg", "0..1", "objective is '0'"),
+        ("sg", "glove", "it must be cbow or sg"),
+    ],
+)
+def test_what_is_neither_list_nor_range_is_refused(name, written, message):
+    refused(lambda: parse_values(name, written), message, error=OptionError)
+
+
+def test_a_sweep_knows_every_option_of_training():
+    settings = {field.name for field in dataclasses.fields(Settings)} - {"objective", "seed", "workers"}
+    assert set(SWEEPABLE) == settings | set(MODEL_OPTIONS) | {"vector_size", "sg"}
+    assert set(FIXABLE) - set(SWEEPABLE) == {"tokenize", "lowercase", "text_field", "workers"}
+    assert set(NAMES.values()) <= set(SWEEPABLE) and set(NUMBERS) < set(SWEEPABLE)
+    assert DEFAULT_RATES == (0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3)

@@ -1,0 +1,354 @@
+"""The gradients: finite differences against the reference, the reference against every kernel."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mumon.kernels import cbow, numerics, reference, skipgram
+from mumon.kernels.windows import sample_block
+from mumon.training.gradcheck import finite_differences
+from mumon.training.sampling import alias_table
+
+V, D, K_NOISE = 7, 16, 3
+WEIGHTS = [1.0, 0.5, 2.0]
+# (centre, context): repeated words, the centre in its own context, one context word only.
+WINDOWS = {
+    "distinct": (0, [1, 2, 3, 4]),
+    "repeated": (0, [1, 2, 1, 1]),
+    "centre repeated": (0, [1, 0, 2]),
+    "two-word sentence": (3, [5]),
+}
+NOISE = [2, 0, 6]  # word 0 is a target above: it must not be its own negative
+
+
+def matrices(seed=0, rows=V):
+    random = np.random.default_rng(seed)
+    return random.normal(0, 0.1, (rows, D)), random.normal(0, 0.1, (rows, D))
+
+
+@pytest.mark.parametrize("mean", [True, False], ids=["mean", "sum"])
+@pytest.mark.parametrize("window", WINDOWS)
+def test_reference_cbow_gradient_is_the_derivative_of_its_loss(window, mean):
+    source, target = matrices()
+    centre, context = WINDOWS[window]
+
+    def loss():
+        return reference.cbow_loss(source, target, centre, context, NOISE, WEIGHTS, mean)
+
+    d_source, d_target = reference.cbow_gradient(source, target, centre, context, NOISE, WEIGHTS, mean)
+    np.testing.assert_allclose(d_source, finite_differences(loss, source), atol=1e-6)
+    np.testing.assert_allclose(d_target, finite_differences(loss, target), atol=1e-6)
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+def test_reference_skipgram_gradient_is_the_derivative_of_its_loss(window):
+    source, target = matrices()
+    centre, context = WINDOWS[window]
+    noise = [NOISE] * len(context)
+
+    def loss():
+        return reference.skipgram_loss(source, target, centre, context, noise, WEIGHTS)
+
+    d_source, d_target = reference.skipgram_gradient(source, target, centre, context, noise, WEIGHTS)
+    np.testing.assert_allclose(d_source, finite_differences(loss, source), atol=1e-6)
+    np.testing.assert_allclose(d_target, finite_differences(loss, target), atol=1e-6)
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+def test_the_faulty_update_misses_the_derivative_by_exactly_the_factor_c_on_source_rows(window):
+    source, target = matrices()
+    centre, context = WINDOWS[window]
+    C = len(context)
+
+    def loss():
+        return reference.cbow_loss(source, target, centre, context, NOISE, WEIGHTS)
+
+    d_source, d_target = reference.cbow_gradient(source, target, centre, context, NOISE, WEIGHTS, update="faulty")
+    np.testing.assert_allclose(d_source, C * finite_differences(loss, source), atol=1e-5)
+    np.testing.assert_allclose(d_target, finite_differences(loss, target), atol=1e-6)
+    if C > 1:
+        with pytest.raises(AssertionError):
+            np.testing.assert_allclose(d_source, finite_differences(loss, source), atol=1e-6)
+
+
+# A block of three sentences: of many tokens, of two, and of fewer tokens than the window; words repeat.
+SENTENCES = [[0, 1, 2, 3, 1, 4, 5, 6, 0, 0, 2] * 14, [3, 4], [6, 5, 1]]
+
+
+def block(window, seed=5):
+    """ids, left and right of the sentences with random windows, as sample_block would give them."""
+    random = np.random.default_rng(seed)
+    ids, left, right = [], [], []
+    for sentence in SENTENCES:
+        begin, end = len(ids), len(ids) + len(sentence)
+        for i in range(begin, end):
+            reach = random.integers(1, window + 1)
+            left.append(max(begin, i - reach))
+            right.append(min(end, i + reach + 1))
+        ids += sentence
+    return tuple(np.array(column, np.int32) for column in (ids, left, right))
+
+
+def context_of(i, ids, left, right):
+    return [int(ids[j]) for j in range(left[i], right[i]) if j != i]
+
+
+def draws(alias, seed, count):
+    out = np.empty(count, np.int64)
+    numerics.draw_negatives(alias, seed, out)
+    return out.tolist()
+
+
+def shared_draws(alias, seed, n, shared, batch):
+    """The noise words that each of n targets meets in a fast kernel."""
+    starts = list(range(0, n, batch))
+    words = iter(np.split(np.array(draws(alias, seed, shared * len(starts))), len(starts)))
+    noise = {}
+    for first, last in zip(starts, [*starts[1:], n], strict=True):
+        batch_words = next(words).tolist()
+        noise.update(dict.fromkeys(range(first, last), batch_words))
+    return noise
+
+
+ALIAS = alias_table(np.array([0.3, 0.2, 0.1, 0.1, 0.1, 0.1, 0.1]))
+RATES = np.array([[1.0, 0.5, 2.0, 1.5, 0.25, 3.0, 0.75], [0.5, 3.0, 1.5, 1.0, 2.0, 0.25, 0.75]])  # one for every row
+SEED = np.uint64(2024)
+TINY = 1e-9  # a rate at which an update is the gradient: what changes meanwhile is of second order
+
+
+def assert_update_is_gradient(run, gradient):
+    """The kernel's change at a tiny rate, divided by the row's rate, is minus the summed gradient of the reference."""
+    source, target = matrices(1)
+    d_source, d_target = gradient(source, target)
+    new_source, new_target = source.copy(), target.copy()
+    run(new_source, new_target)
+    assert np.abs(d_source).max() > 0.1
+    for old, new, rates, expected in zip(
+        (source, target), (new_source, new_target), RATES, (d_source, d_target), strict=True
+    ):
+        np.testing.assert_allclose((old - new) / (TINY * rates[:, None]), expected, atol=8e-6 * np.abs(expected).max())
+
+
+def summed(gradients):
+    pairs = list(gradients)
+    return sum(source for source, _ in pairs), sum(target for _, target in pairs)
+
+
+CBOW_VARIANTS = {  # divide_in, divide_out
+    ("mean", "correct"): (True, True),
+    ("mean", "faulty"): (True, False),
+    ("sum", "correct"): (False, False),
+    ("sum", "faulty"): (False, True),
+}
+
+
+@pytest.mark.parametrize("window", [1, 3, 40])
+@pytest.mark.parametrize("variant", CBOW_VARIANTS, ids="-".join)
+def test_cbow_exact_applies_the_reference_gradient(variant, window):
+    columns = block(window)
+    ids = columns[0]
+    noise = np.array(draws(ALIAS, SEED, len(ids) * K_NOISE)).reshape(-1, K_NOISE)
+    assert_update_is_gradient(
+        lambda s, t: cbow.cbow_exact(s, t, *columns, ALIAS, RATES, K_NOISE, TINY, *CBOW_VARIANTS[variant], SEED),
+        lambda s, t: summed(
+            reference.cbow_gradient(
+                s, t, ids[i], context_of(i, *columns), noise[i], [1.0] * K_NOISE, variant[0] == "mean", variant[1]
+            )
+            for i in range(len(ids))
+        ),
+    )
+
+
+@pytest.mark.parametrize("window", [1, 3, 40])
+@pytest.mark.parametrize("shared, batch", [(8, 32), (5, 24), (6, 150)])
+@pytest.mark.parametrize("variant", CBOW_VARIANTS, ids="-".join)
+def test_cbow_fast_applies_the_reference_gradient(variant, window, shared, batch):
+    columns = block(window)
+    ids = columns[0]
+    noise = shared_draws(ALIAS, SEED, len(ids), shared, batch)
+    weights = [K_NOISE / shared] * shared
+    division = CBOW_VARIANTS[variant]
+    assert_update_is_gradient(
+        lambda s, t: cbow.cbow_fast(s, t, *columns, ALIAS, RATES, K_NOISE, shared, batch, TINY, *division, SEED),
+        lambda s, t: summed(
+            reference.cbow_gradient(
+                s, t, ids[i], context_of(i, *columns), noise[i], weights, variant[0] == "mean", variant[1]
+            )
+            for i in range(len(ids))
+        ),
+    )
+
+
+@pytest.mark.parametrize("window", [1, 3, 40])
+def test_skipgram_exact_applies_the_reference_gradient(window):
+    columns = block(window)
+    ids = columns[0]
+    contexts = [context_of(i, *columns) for i in range(len(ids))]
+    noise = iter(np.array(draws(ALIAS, SEED, sum(map(len, contexts)) * K_NOISE)).reshape(-1, K_NOISE))
+    per_pair = [[next(noise) for _ in context] for context in contexts]
+    assert_update_is_gradient(
+        lambda s, t: skipgram.skipgram_exact(s, t, *columns, ALIAS, RATES, K_NOISE, TINY, SEED),
+        lambda s, t: summed(
+            reference.skipgram_gradient(s, t, ids[i], contexts[i], per_pair[i], [1.0] * K_NOISE)
+            for i in range(len(ids))
+        ),
+    )
+
+
+@pytest.mark.parametrize("window", [1, 3, 40])
+@pytest.mark.parametrize("shared, batch", [(8, 32), (5, 24)])
+def test_skipgram_fast_applies_the_reference_gradient(window, shared, batch):
+    columns = block(window)
+    ids = columns[0]
+    contexts = [context_of(i, *columns) for i in range(len(ids))]
+    noise = shared_draws(ALIAS, SEED, len(ids), shared, batch)
+    weights = [K_NOISE / shared] * shared
+    assert_update_is_gradient(
+        lambda s, t: skipgram.skipgram_fast(s, t, *columns, ALIAS, RATES, K_NOISE, shared, batch, TINY, SEED),
+        lambda s, t: summed(
+            reference.skipgram_gradient(s, t, ids[i], contexts[i], [noise[i]] * len(contexts[i]), weights)
+            for i in range(len(ids))
+        ),
+    )
+
+
+@pytest.mark.parametrize("name", ["cbow exact", "cbow fast", "skipgram exact", "skipgram fast"])
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_sentences_shorter_than_the_window_apply_the_reference_gradient(name, length):
+    """From the corpus on: a sentence of one token has no window and changes nothing."""
+    corpus, offsets = np.arange(length, dtype=np.int32), np.array([0, length])
+    buffers = [np.empty(length, np.int32) for _ in range(3)]
+    keep, lookup = np.full(V, 1 << 32, np.uint64), np.arange(V, dtype=np.int32)
+    n = sample_block(corpus, offsets, 0, 1, lookup, keep, 5, False, False, SEED, *buffers)
+    columns = [buffer[:n] for buffer in buffers]
+    assert n == (0 if length == 1 else length)
+    contexts = [context_of(i, *columns) for i in range(n)]
+    fast, shared = "fast" in name, 4
+    noise = draws(ALIAS, SEED, 100)
+    weights = [K_NOISE / shared] * shared if fast else [1.0] * K_NOISE
+    groups = iter(np.array(noise[: K_NOISE * 30]).reshape(-1, K_NOISE).tolist())
+    source, target = matrices(1)
+    new_source, new_target = source.copy(), target.copy()
+    d_source, d_target = np.zeros_like(source), np.zeros_like(target)
+    sharing = (shared, 8) if fast else ()
+    if name.startswith("cbow"):
+        kernel = cbow.cbow_fast if fast else cbow.cbow_exact
+        kernel(new_source, new_target, *columns, ALIAS, RATES, K_NOISE, *sharing, TINY, True, True, SEED)
+        for i in range(n):
+            words = noise[:shared] if fast else next(groups)
+            step = reference.cbow_gradient(source, target, i, contexts[i], words, weights)
+            d_source, d_target = d_source + step[0], d_target + step[1]
+    else:
+        kernel = skipgram.skipgram_fast if fast else skipgram.skipgram_exact
+        kernel(new_source, new_target, *columns, ALIAS, RATES, K_NOISE, *sharing, TINY, SEED)
+        for i in range(n):
+            words = [noise[:shared] if fast else next(groups) for _ in contexts[i]]
+            step = reference.skipgram_gradient(source, target, i, contexts[i], words, weights)
+            d_source, d_target = d_source + step[0], d_target + step[1]
+    np.testing.assert_allclose((source - new_source) / (TINY * RATES[0][:, None]), d_source, atol=1e-6)
+    np.testing.assert_allclose((target - new_target) / (TINY * RATES[1][:, None]), d_target, atol=1e-6)
+
+
+def test_cbow_exact_follows_the_reference_step_by_step_at_a_real_rate():
+    """With so many words that no window meets one twice: a kernel uses at once what it has just updated."""
+    rows, steps = 5000, 120
+    random = np.random.default_rng(3)
+    ids = random.choice(rows, steps, replace=False).astype(np.int32)
+    places = np.arange(steps)
+    left, right = np.maximum(places - 2, 0).astype(np.int32), np.minimum(places + 3, steps).astype(np.int32)
+    alias = alias_table(np.full(rows, 1 / rows))
+    noise = np.array(draws(alias, SEED, steps * K_NOISE)).reshape(-1, K_NOISE)
+    source, target = matrices(1, rows)
+    fast_source, fast_target = source.astype(np.float32), target.astype(np.float32)
+    cbow.cbow_exact(
+        fast_source,
+        fast_target,
+        ids,
+        left,
+        right,
+        alias,
+        np.ones(rows, np.float32),
+        K_NOISE,
+        np.float32(0.5),
+        True,
+        True,
+        SEED,
+    )
+    begin = source.copy()
+    for i in range(steps):
+        context = context_of(i, ids, left, right)
+        step = reference.cbow_gradient(source, target, ids[i], context, noise[i], [1.0] * K_NOISE)
+        source -= 0.5 * step[0]
+        target -= 0.5 * step[1]
+    assert np.abs(source - begin).max() > 0.1
+    np.testing.assert_allclose(fast_source, source, atol=1e-5)
+    np.testing.assert_allclose(fast_target, target, atol=1e-5)
+
+
+KERNELS = {
+    "cbow exact": lambda s, t, *data: cbow.cbow_exact(
+        s, t, *data, ALIAS, RATES[1].astype(s.dtype), K_NOISE, s.dtype.type(0.05), True, True, SEED
+    ),
+    "cbow fast": lambda s, t, *data: cbow.cbow_fast(
+        s, t, *data, ALIAS, RATES[1].astype(s.dtype), K_NOISE, 8, 32, s.dtype.type(0.05), True, True, SEED
+    ),
+    "skipgram exact": lambda s, t, *data: skipgram.skipgram_exact(
+        s, t, *data, ALIAS, RATES[1].astype(s.dtype), K_NOISE, s.dtype.type(0.02), SEED
+    ),
+    "skipgram fast": lambda s, t, *data: skipgram.skipgram_fast(
+        s, t, *data, ALIAS, RATES[1].astype(s.dtype), K_NOISE, 8, 32, s.dtype.type(0.02), SEED
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_float32_training_follows_float64_training(name):
+    source, target = matrices(1)
+    single = source.astype(np.float32), target.astype(np.float32)
+    KERNELS[name](*single, *block(3))
+    KERNELS[name](source, target, *block(3))
+    np.testing.assert_allclose(single[0], source, atol=1e-4)
+    np.testing.assert_allclose(single[1], target, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_loss_is_the_reference_loss_of_the_first_targets(name):
+    """At rate 0 the sampled loss of a block of at most one batch is the mean loss of its first target or of all."""
+    source, target = matrices(1)
+    ids, left, right = (column[-3:] for column in block(3))
+    left, right = left - left.min(), right - left.min()
+    n = len(ids)
+    contexts = [context_of(i, ids, left, right) for i in range(n)]
+    zero, fast = 0.0, "fast" in name
+    shared, counted = 8, n if fast else 1
+    weights = [K_NOISE / shared] * shared if fast else [1.0] * K_NOISE
+    noise = draws(ALIAS, SEED, 200)
+    if name.startswith("cbow"):
+        arguments = (K_NOISE, shared, 32, zero, True, True, SEED) if fast else (K_NOISE, zero, True, True, SEED)
+        kernel = cbow.cbow_fast if fast else cbow.cbow_exact
+        expected = sum(
+            reference.cbow_loss(source, target, ids[i], contexts[i], noise[: len(weights)], weights)
+            for i in range(counted)
+        )
+    else:
+        arguments = (K_NOISE, shared, 32, zero, SEED) if fast else (K_NOISE, zero, SEED)
+        kernel = skipgram.skipgram_fast if fast else skipgram.skipgram_exact
+        per_pair = np.array(noise[: K_NOISE * 60]).reshape(-1, K_NOISE).tolist()
+        expected = sum(
+            reference.skipgram_loss(
+                source, target, ids[i], contexts[i], [noise[:shared]] * 9 if fast else per_pair, weights
+            )
+            for i in range(counted)
+        )
+    loss, tokens = kernel(source, target, ids, left, right, ALIAS, RATES, *arguments)
+    assert tokens == counted
+    assert loss == pytest.approx(expected, rel=1e-6)
+
+
+def test_sigmoid_is_accurate_and_keeps_nan():
+    x = np.linspace(-40, 40, 20_001)
+    ours = np.array([numerics.sigmoid(value) for value in x])
+    assert np.abs(ours - reference.sigmoid(x)).max() < 2e-7
+    assert np.isnan(numerics.sigmoid(np.nan))
+    assert np.isnan(numerics.sigmoid(np.float32(np.nan)))

@@ -1,0 +1,141 @@
+"""The README keeps its word: every command and every code block runs as it is printed."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.documents import NOT_HERE, blocks, run_line, write_files
+
+README = Path(__file__).parents[2] / "README.md"
+BLOCKS = blocks(README.read_text())
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+COMMANDS = [
+    line
+    for block in BLOCKS
+    if block.kind == "sh"
+    for line in block.lines()
+    if not line.startswith(NOT_HERE) and (HAS_TORCH or "--extrinsic" not in line)
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, planted):
+    """The files that the README speaks of, small."""
+    home = tmp_path_factory.mktemp("readme")
+    write_files(home, planted)
+    return home
+
+
+def test_the_python_blocks_run_one_after_the_other(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    names: dict[str, object] = {}
+    for block in BLOCKS:
+        if block.kind == "python":
+            exec(compile("\n" * block.line + block.text, str(README), "exec"), names)
+    assert len(names["model"].wv) > 2
+
+
+def test_the_shell_commands_run_one_after_the_other(folder, kernels, monkeypatch):
+    assert len(COMMANDS) > 6
+    shutil.rmtree(folder / "king.mumon", ignore_errors=True)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("MUMON_DATA", str(folder / "data"))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", kernels["NUMBA_CACHE_DIR"])  # what is started finds them compiled
+    for command in COMMANDS:
+        code, reason = run_line(command)
+        assert code == 0, f"{command}: exit code {code}: {reason}"
+
+
+def test_it_fits_on_250_lines():
+    assert len(README.read_text().splitlines()) <= 250
+
+
+def test_the_demo_trains_on_the_documentation_of_this_python(capfd, monkeypatch, tmp_path):
+    from mumon import WordVectors, cli
+
+    monkeypatch.setattr(sys, "argv", ["mumon", "demo", "--epochs", "2", "-o", str(tmp_path / "docs.mumon")])
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    out = capfd.readouterr().out
+    assert not caught.value.code
+    assert "Loss per word" in out and "nearest neighbours" in out
+    assert len(WordVectors.load(tmp_path / "docs.mumon")) > 3000
+
+
+REPORT = README.parent / "docs" / "paper-report"
+
+
+def reported(name):
+    """The data of a section of the committed report."""
+    return json.loads((REPORT / "data" / f"{name}.json").read_text())["data"]
+
+
+def table_under(text, head):
+    """The rows of the table whose head begins so, that one included, without stars."""
+    lines = (head + text.split(head)[1]).split("\n\n")[0].splitlines()
+    return [[cell.strip(" *") for cell in line.split("|")[1:-1]] for line in lines if not line.startswith("|---")]
+
+
+def decimals(text):
+    """The numbers with a point in a text."""
+    return set(re.findall(r"(?<![\w.])\d+\.\d+(?!\.?\w)", text))
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/findings.md"])
+def test_every_number_of_the_results_is_in_the_committed_report(name):
+    text = (README.parent / name).read_text()
+    results = text.split("## Results")[1].split("## How fast")[0] if name == "README.md" else text
+    known = decimals(re.sub(r'src="[^"]*"', "", (REPORT / "index.html").read_text()))
+    assert len(decimals(results)) > 40
+    assert decimals(results) <= known, sorted(decimals(results) - known)
+
+
+def test_table_1_is_that_of_the_committed_report():
+    data = reported("table1")
+    rows = {row["system"]: row for row in data["rows"]}
+    head, *table = table_under(README.read_text(), "| | rate | ws353")
+    assert head[2:] == [*data["tasks"], "mean"]
+    assert [name for name, *_ in table] == list(rows)
+    for name, rate, *scores, mean in table:
+        found = rows[name]
+        assert float(rate) == found["rate"]
+        assert scores == [f"{found['test'][task]:.1f}" for task in data["tasks"]]
+        assert mean == f"{found['mean']['value']:.1f} ± {(found['mean']['high'] - found['mean']['low']) / 2:.1f}"
+
+
+def test_the_table_of_results_is_that_of_the_committed_run():
+    folder = README.parent / "benchmarks/results/wikipedia-700k"
+    summary = {row["name"]: row for row in json.loads((folder / "results.json").read_text())["summary"]}
+    given = {row["name"]: row["seconds"] for row in reported("times")["given"]["rows"]}
+    assert given == {name: row["seconds"] for name, row in summary.items()}
+    table = README.read_text().split("## Results")[1].split("![")[0]
+    rows = [[cell.strip(" *") for cell in line.split("|")[1:-1]] for line in table.splitlines() if line.startswith("|")]
+    assert len(rows) == 2 + 7
+    for name, *scores, mean, seconds, memory in rows[2:]:
+        found = summary[name.removesuffix(", no subwords")]
+        assert scores == [f"{found['scores'][task]:.1f}" for task in rows[0][1:6]]
+        assert mean == f"{found['scores']['mean']:.1f} [{found['interval'][0]:.1f} … {found['interval'][1]:.1f}]"
+        assert (seconds, memory) == (f"{found['seconds']:.0f}", f"{found['peak_bytes'] / 1e6:.0f} MB")
+
+
+def test_the_table_of_real_tasks_is_that_of_the_committed_run():
+    told = json.loads((README.parent / "benchmarks/results/extrinsic.json").read_text())
+    scores = {(row["model"], row["task"]): row for row in told["scores"]}
+    given = {(row["model"], row["task"]): row["score"] for row in reported("extrinsic")["scores"]}
+    assert given == {pair: row["score"] for pair, row in scores.items()}
+    table = (README.parent / "docs/extrinsic.md").read_text().split("| | SST-2 |")[1].split("\n\n")[0]
+    rows = [[cell.strip(" *") for cell in line.split("|")[1:-1]] for line in table.splitlines() if line.startswith("|")]
+    assert [name for name, *_ in rows[1:]] == [
+        "random", "glove", "gensim skip-gram", "gensim CBOW", "mumon skip-gram", "mumon CBOW, faulty", "mumon CBOW"
+    ]  # fmt: skip
+    for name, *cells in rows[1:]:
+        found = [scores[name, task] for task in told["tasks"]]
+        assert cells == [f"{row['score']:.1f} ± {(row['high'] - row['low']) / 2:.1f}" for row in found]
+    assert len(told["settings"]["seeds"]) >= 2 and told["tasks"][-1] == "ner-tuned"

@@ -1,0 +1,171 @@
+"""Memory: what training takes is told before it is taken, and refused where it does not fit."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mumon import Word2Vec
+from mumon.errors import MumonError, OutOfMemoryError
+from mumon.training import memory
+from mumon.training.memory import check_memory, training_bytes
+from mumon.training.settings import Settings
+from mumon.training.weights import initial_rows, move_rows, new_matrix
+from mumon.utils import memory as system_memory
+from mumon.utils.memory import available_memory
+from mumon.utils.progress import Progress
+
+MB = 1 << 20
+linux = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="limits are read from /proc")
+
+
+class Notes(Progress):
+    def __init__(self):
+        self.notes = []
+
+    def note(self, text):
+        self.notes.append(text)
+
+
+def write_files(root, files):
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+
+
+MEMINFO = {"proc/meminfo": f"MemTotal: {900 * 1024} kB\nMemAvailable: {500 * 1024} kB\n"}
+V2 = {"proc/self/cgroup": "0::/job/step\n", "sys/fs/cgroup/job/step/memory.max": "max\n"}
+LIMITS = {
+    "what is free": (MEMINFO, 500),
+    "version 2, the group above": (
+        MEMINFO
+        | V2
+        | {
+            "sys/fs/cgroup/job/memory.max": f"{300 * MB}\n",
+            "sys/fs/cgroup/job/memory.current": f"{250 * MB}\n",
+            "sys/fs/cgroup/job/memory.stat": f"anon 7\ninactive_file {50 * MB}\n",
+        },
+        100,
+    ),
+    "version 2, seen from inside a container": (
+        MEMINFO
+        | {"proc/self/cgroup": "0::/\n"}
+        | {"sys/fs/cgroup/memory.max": f"{80 * MB}", "sys/fs/cgroup/memory.current": f"{20 * MB}"},
+        60,
+    ),
+    "version 1": (
+        MEMINFO
+        | {
+            "proc/self/cgroup": "5:cpu:/\n4:memory,hugetlb:/not/in/this/container\n",
+            "sys/fs/cgroup/memory/memory.limit_in_bytes": f"{64 * MB}\n",
+            "sys/fs/cgroup/memory/memory.usage_in_bytes": f"{65 * MB}\n",
+            "sys/fs/cgroup/memory/memory.stat": f"total_inactive_file {3 * MB}\n",
+        },
+        2,
+    ),
+    "a group beyond its limit": (
+        MEMINFO
+        | {"proc/self/cgroup": "0::/\n"}
+        | {"sys/fs/cgroup/memory.max": f"{8 * MB}", "sys/fs/cgroup/memory.current": f"{20 * MB}"},
+        0,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LIMITS)
+def test_the_least_of_all_limits_counts(tmp_path, case):
+    files, megabytes = LIMITS[case]
+    write_files(tmp_path, files)
+    assert available_memory(tmp_path) == megabytes * MB
+
+
+def test_elsewhere_the_system_is_asked_or_nobody_knows(tmp_path, monkeypatch):
+    assert available_memory(tmp_path) > 0
+    monkeypatch.setattr(system_memory.os, "sysconf_names", {}, raising=False)
+    monkeypatch.setattr(system_memory.os, "sysconf", lambda name: (_ for _ in ()).throw(ValueError(name)))
+    assert available_memory(tmp_path) is None
+    monkeypatch.setattr(memory, "available_memory", lambda: None)
+    check_memory(10**12, 10**6, Settings(), Progress())  # nothing to compare it with
+
+
+def test_much_memory_is_told_and_too_much_is_refused_with_both_numbers(monkeypatch):
+    monkeypatch.setattr(memory, "available_memory", lambda: 22_900_000_000)
+    notes = Notes()
+    check_memory(78_287, 300, Settings(), notes)
+    assert not notes.notes
+    check_memory(3_000_000, 300, Settings(), notes)
+    assert notes.notes == ["2 matrices of 3,000,000 × 300 and their training take 8.7 GB of memory"]
+    with pytest.raises(OutOfMemoryError) as caught:
+        check_memory(20_000_000, 300, Settings(), notes)
+    assert isinstance(caught.value, MumonError) and isinstance(caught.value, MemoryError)
+    assert str(caught.value) == (
+        "2 matrices of 20,000,000 × 300 and their training need 58.2 GB of memory where 22.9 GB are free; "
+        "ask for fewer words (max_final_vocab, --max-vocab) or dimensions"
+    )
+
+
+@pytest.mark.parametrize("options", [{}, {"objective": "sg"}, {"exact": True}])
+def test_the_buffers_of_threads_count_for_few_words_of_many_dimensions(options):
+    one, many = (training_bytes(3, 10**6, Settings(workers=workers, **options)) for workers in (1, 8))
+    assert one > 3 * 8_000_000 and many - one == 7 * (one - 3 * (8_000_000 + memory.WORD_BYTES))
+
+
+def test_a_refused_merge_leaves_the_model_as_it_was(monkeypatch):
+    model = Word2Vec([["a", "b"]] * 9, min_count=1, vector_size=8, epochs=1, workers=1, sample=0)
+    before = model.wv.vectors.copy()
+    monkeypatch.setattr(memory, "available_memory", lambda: 1000)
+    with pytest.raises(OutOfMemoryError):
+        model.build_vocab([["c", "d"]] * 9, merge_vocab="union")
+    assert model.wv.index_to_key == ["a", "b"]
+    np.testing.assert_array_equal(model.wv.vectors, before)
+
+
+MEASURE = """
+import pathlib, sys
+from mumon import Word2Vec
+from mumon.training.memory import training_bytes
+
+def peak():
+    lines = pathlib.Path("/proc/self/status").read_text().splitlines()
+    return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+
+V, D = 120_000, 100
+sentences = [[f"w{j:07d}" for j in range(i, i + 20)] for i in range(0, V, 20)]
+options = dict(min_count=1, vector_size=D, epochs=1, workers=2, sample=0)
+from mumon.corpus import corpus_from_sentences
+corpus = corpus_from_sentences(sentences)
+Word2Vec(sentences[:9], **options).save(sys.argv[1])  # whatever is loaded on first use
+pathlib.Path("/proc/self/clear_refs").write_text("5")
+before = peak()
+model = Word2Vec(corpus, **options)
+model.save(sys.argv[1])
+print(training_bytes(V, D, model.settings), peak() - before)
+"""
+
+
+@linux
+def test_the_estimate_is_what_a_run_takes(tmp_path, kernels):
+    command = [sys.executable, "-c", MEASURE, str(tmp_path / "m")]
+    out = subprocess.run(command, env=kernels, capture_output=True, text=True, check=True).stdout
+    estimate, taken = map(int, out.split())
+    assert 0.75 * estimate < taken < 1.1 * estimate
+
+
+def test_the_parts_in_which_rows_are_filled_change_nothing(monkeypatch):
+    from mumon.training import weights as matrices
+
+    def filled():
+        matrix, copy = new_matrix(9, 5), new_matrix(4, 5)
+        initial_rows(matrix, 5, np.array([0, 2, 3, 8]), seed=7)
+        move_rows(matrix, copy, np.array([8, -1, 2, 3]))
+        return matrix, copy
+
+    whole = filled()
+    monkeypatch.setattr(matrices, "_parts", lambda matrix: [slice(i, i + 1) for i in range(len(matrix))])
+    for one, other in zip(whole, filled(), strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(whole[1], whole[0][[8, 1, 2, 3]])
