@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mumon.corpus.text import Piece, TextOptions, prepare
-from mumon.corpus.word_table import ByteTable, ranked
+from mumon.corpus.word_table import ByteTable, rank_tables
 from mumon.kernels.bytewise import is_utf8
 
 BLANK = re.compile(
@@ -114,7 +114,7 @@ def test_tables_merge_by_count_then_bytes():
     tables = [ByteTable(), ByteTable(), ByteTable()]
     texts = [b"b b a verylongwordofmorethan16bytes", b"", b"c b\0 a verylongwordofmorethan16bytes a"]
     ids = [table.encode(text)[0] for table, text in zip(tables, texts, strict=True)]
-    words, counts, ranks = ranked(tables)
+    words, counts, ranks = rank_tables(tables)
     assert words.to_pylist() == [b"a", b"b", b"verylongwordofmorethan16bytes", b"b\0", b"c"]
     assert counts.tolist() == [3, 2, 2, 1, 1]
     for text, types, rank in zip(texts, ids, ranks, strict=True):
@@ -124,7 +124,7 @@ def test_tables_merge_by_count_then_bytes():
 def test_the_tokeniser_is_compiled_once():
     from mumon.kernels.tokens import encode_text
 
-    ranked([ByteTable(), ByteTable()])
+    rank_tables([ByteTable(), ByteTable()])
     fast(b"one two")
     assert len(encode_text.signatures) == 1
 

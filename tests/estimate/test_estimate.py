@@ -10,11 +10,9 @@ import pytest
 
 from mumon import Word2Vec, WordVectors
 from mumon.corpus import corpus_from_sentences
-from mumon.estimate import estimator as needs
-from mumon.estimate import sample
-from mumon.estimate import throughput as calibrate
-from mumon.estimate.heaps_law import Growth
-from mumon.estimate.vocab_projection import likeness
+from mumon.estimate import estimator, sample, throughput
+from mumon.estimate.heaps_law import VocabGrowth
+from mumon.estimate.vocab_projection import project_vocab
 from mumon.training.settings import Settings
 from mumon.utils import paths
 from tests.samples import left_over
@@ -51,14 +49,14 @@ def trials():
 @pytest.fixture
 def one_trial(trials, monkeypatch):
     """The trial run, which starts the program anew, is made once for all tests that do not look at what it tells."""
-    start_up = needs.start_up
+    run_trial = estimator.run_trial
 
     def once(corpus, columns, settings, encoded, folder):
         if "first" not in trials:
-            trials["first"] = start_up(corpus, columns, settings, encoded, folder)
+            trials["first"] = run_trial(corpus, columns, settings, encoded, folder)
         return trials["first"]
 
-    monkeypatch.setattr(needs, "start_up", once)
+    monkeypatch.setattr(estimator, "run_trial", once)
 
 
 def size(path):
@@ -104,8 +102,8 @@ def test_the_parts_add_up_and_memory_covers_the_matrices(run, corpus):
 
 
 def test_without_a_corpus_the_numbers_are_those_that_were_given(one_trial, run, tmp_path, monkeypatch):
-    monkeypatch.setattr(calibrate, "MOST_BYTES", 1 << 22)  # so that the matrices do not fit, and are extrapolated
-    monkeypatch.setattr(calibrate, "SECONDS", 0.3)
+    monkeypatch.setattr(throughput, "MOST_BYTES", 1 << 22)  # so that the matrices do not fit, and are extrapolated
+    monkeypatch.setattr(throughput, "SECONDS", 0.3)
     told = estimated(run, "--tokens", "2G", "--words", "1.5M", "--dim", 64, "--epochs", 1, "--threads", 1)
     assert (told["tokens"], told["words"], told["exact"], told["sampled"]) == (2 * 10**9, 1_500_000, False, None)
     assert len(told["measured_with_words"]) == 3 and max(told["measured_with_words"]) == 8192
@@ -143,8 +141,8 @@ def test_words_of_another_model_count_along(one_trial, run, corpus, tmp_path):
 
 
 def test_what_does_not_fit_is_a_sentence_with_the_number_and_the_next_step(one_trial, run, corpus, monkeypatch):
-    monkeypatch.setattr(needs, "available_memory", lambda: 10_000_000)
-    monkeypatch.setattr(needs.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 1000})())
+    monkeypatch.setattr(estimator, "available_memory", lambda: 10_000_000)
+    monkeypatch.setattr(estimator.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 1000})())
     code, out, _ = run("train", corpus, "-o", "m", *SMALL, "--estimate")
     text = " ".join(out.split())
     assert code == 0
@@ -176,8 +174,8 @@ def test_a_vocabulary_grows_as_a_longer_text_has_it():
     whole, part = corpus_from_sentences(text), corpus_from_sentences(text[:5000])
     for least in (1, 5, 20):
         true = np.count_nonzero(whole.counts >= least)
-        assert Growth(part).words(whole.tokens, least) == pytest.approx(true, rel=0.1), least
-    assert Growth(whole).words(whole.tokens, 5) == np.count_nonzero(whole.counts >= 5)
+        assert VocabGrowth(part).words(whole.tokens, least) == pytest.approx(true, rel=0.1), least
+    assert VocabGrowth(whole).words(whole.tokens, 5) == np.count_nonzero(whole.counts >= 5)
 
 
 def test_a_sample_asks_for_rows_as_often_as_the_text_would():
@@ -185,7 +183,7 @@ def test_a_sample_asks_for_rows_as_often_as_the_text_would():
     text = (random.zipf(1.5, 400_000)).astype(str).reshape(-1, 20).tolist()
     whole, part = corpus_from_sentences(text), corpus_from_sentences(text[:4000])
     words = int(np.count_nonzero(whole.counts >= 5))
-    alike = likeness(part, whole.tokens, words, 5)
+    alike = project_vocab(part, whole.tokens, words, 5)
     assert len(alike.counts) == words and np.all(np.diff(alike.counts) <= 0) and alike.counts[-1] == 5
     for first in (1, 10, 100, words):  # the share of tokens whose row is among the first
         rows = alike.lookup[part.ids]
@@ -195,10 +193,10 @@ def test_a_sample_asks_for_rows_as_often_as_the_text_would():
 
 
 def test_the_speed_of_training_is_measured_by_training(monkeypatch):
-    monkeypatch.setattr(calibrate, "SECONDS", 0.2)
+    monkeypatch.setattr(throughput, "SECONDS", 0.2)
     corpus = corpus_from_sentences([["a", "b", "c", "d"]] * 2000)
-    alike = likeness(corpus, corpus.tokens, 4, 1)
-    speed = calibrate.measure(corpus, lambda _: alike, 4, 16, Settings(sample=0), 1e9, sample.Progress())
+    alike = project_vocab(corpus, corpus.tokens, 4, 1)
+    speed = throughput.measure_speed(corpus, lambda _: alike, 4, 16, Settings(sample=0), 1e9, sample.Progress())
     assert speed.rows == (4,) and 1e3 < speed.tokens_per_second < 1e9 and 0 < speed.cpu_share <= 1
 
 

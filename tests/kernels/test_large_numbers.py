@@ -16,7 +16,7 @@ from mumon.corpus import corpus_from_files, corpus_from_sentences, encoded
 from mumon.corpus import word_table as table
 from mumon.corpus.encode import MAX_SENTENCE, CorpusWriter
 from mumon.corpus.vocabulary import Vocabulary
-from mumon.corpus.word_table import ByteTable, TokenTable, ranked
+from mumon.corpus.word_table import ByteTable, TokenTable, rank_tables
 from mumon.errors import CorpusError, OptionError
 from mumon.kernels.tokens import COUNT
 from mumon.training.engine import BLOCK_TOKENS, block_bounds
@@ -276,13 +276,13 @@ def test_word_tables_count_and_merge_beyond_2_to_the_32():
         words._slots[words._slots[:, COUNT] > 0, COUNT] = np.uint64((1 << 61) + 1)
     tables[1].encode(b"b b c")
     assert tables[1].counts().tolist() == [(1 << 61) + 1, (1 << 61) + 3, 1]
-    words, counts, _ = ranked(tables)
+    words, counts, _ = rank_tables(tables)
     assert words.to_pylist() == [b"b", b"a", b"c"]
     assert counts.tolist() == [(1 << 62) + 4, (1 << 62) + 2, 1]
     lists = TokenTable()
     lists._counts = np.array([1 << 61, 5], np.int64)
     lists.count(lists.encode(["x", "y", "x"]))
-    assert ranked([lists])[1].tolist() == [(1 << 61) + 2, 6]
+    assert rank_tables([lists])[1].tolist() == [(1 << 61) + 2, 6]
 
 
 @pytest.mark.parametrize("workers", [1, 3])

@@ -29,8 +29,8 @@ def show_estimate(
 
     from mumon.corpus.sources import STDIN
     from mumon.errors import OptionError
-    from mumon.estimate import Plan, estimate
-    from mumon.estimate.report import lines, to_json
+    from mumon.estimate import TrainingPlan, estimate
+    from mumon.estimate.report import format_lines, to_json
     from mumon.training.checkpoints import DEFAULT_EVERY, Every
 
     if STDIN in corpus or any(Path(name).is_fifo() for name in corpus):
@@ -40,10 +40,10 @@ def show_estimate(
     rates = given.get("total_epochs"), given.get("alpha"), given.get("min_alpha")
     epochs = model._plan(given.get("epochs"), *rates)[1] if model.history else model.epochs
     every = Every.parse(checkpoint_every or DEFAULT_EVERY)
-    plan = Plan(model, epochs, corpus, merge_vocab, tokens, words, output, every, nodes)
+    plan = TrainingPlan(model, epochs, corpus, merge_vocab, tokens, words, output, every, nodes)
     with progress:
         found = estimate(plan, progress)
-    print(json.dumps(to_json(found), ensure_ascii=False)) if as_json else _show(lines(found))
+    print(json.dumps(to_json(found), ensure_ascii=False)) if as_json else _show(format_lines(found))
 
 
 def _show(told: list[str]) -> None:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from mumon.corpus.sources import read_pieces, total_bytes
 from mumon.corpus.text import Piece, TextOptions, prepare
-from mumon.corpus.word_table import ByteTable, Ids, TokenTable, ranked
+from mumon.corpus.word_table import ByteTable, Ids, TokenTable, rank_tables
 from mumon.errors import CorpusError, OptionError
 from mumon.utils.progress import Progress
 
@@ -57,7 +57,7 @@ class CorpusWriter:
 
         self.append(0, EMPTY, np.zeros(1, np.int64))  # whatever sentence is still open ends here
         self.close()
-        words, counts, ranks = ranked(tables)
+        words, counts, ranks = rank_tables(tables)
         # Neighbouring spans stay together: a thread's buffer must not write back what lies between two of them.
         each = -(-len(self._spans) // len(tables))
         parts = [self._spans[first : first + each] for first in range(0, len(self._spans), each)]

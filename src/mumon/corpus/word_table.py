@@ -72,7 +72,7 @@ class ByteTable:
         counts[taken[:, TYPE]] = taken[:, COUNT]
         return counts
 
-    def merged(self, others: list[ByteTable]) -> tuple[Any, npt.NDArray[np.int64], list[Ids]]:
+    def merge(self, others: list[ByteTable]) -> tuple[Any, npt.NDArray[np.int64], list[Ids]]:
         """The words of all tables and their counts, and which of them the types of this table and of each other are."""
         types = [self.encode(other.text())[0] for other in others]
         counts = self.counts()
@@ -134,7 +134,7 @@ class TokenTable:
                 raise CorpusError(f"some tokens are integers, like {first}, and others not, like {token!r}; {ONE_KIND}")
         return pa.array([self._bytes(token) for token in self._types], pa.large_binary())
 
-    def merged(self, others: list[TokenTable]) -> tuple[Any, npt.NDArray[np.int64], list[Ids]]:
+    def merge(self, others: list[TokenTable]) -> tuple[Any, npt.NDArray[np.int64], list[Ids]]:
         """As of a `ByteTable`; here there is but one table, and only tokens that had no UTF-8 may have become equal."""
         assert not others
         words = self.words()
@@ -177,7 +177,7 @@ def _grown(array: npt.NDArray[Any], length: int) -> npt.NDArray[Any]:
     return longer
 
 
-def by_rank(words: Any, counts: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray[np.int64]]:
+def sort_by_rank(words: Any, counts: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray[np.int64]]:
     """Words and counts in the order of ranks."""
     import pyarrow as pa
 
@@ -185,14 +185,14 @@ def by_rank(words: Any, counts: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray
     return words.take(pa.array(order)), counts[order]
 
 
-def ranked(tables: list[Any]) -> tuple[Any, npt.NDArray[np.int64], list[Ids]]:
+def rank_tables(tables: list[Any]) -> tuple[Any, npt.NDArray[np.int64], list[Ids]]:
     """Merge tables: (words, counts, for each table the rank of each of its types).
 
     Ranks go by count, most frequent first, then by bytes: they do not depend on threads or on the order of the text.
     """
     import pyarrow as pa
 
-    words, counts, types = tables[0].merged(tables[1:])
+    words, counts, types = tables[0].merge(tables[1:])
     order = _order(words, counts)
     ranks = np.empty(len(order), np.int32)
     ranks[order] = np.arange(len(order), dtype=np.int32)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from mumon.corpus import EncodedCorpus, TextOptions
 from mumon.corpus.shards import find_shards
-from mumon.corpus.word_table import by_rank
+from mumon.corpus.word_table import sort_by_rank
 from mumon.distributed.cluster import RESERVE, import_ray
 from mumon.distributed.parts import About, about, cut, encode_shard, merge_words
 from mumon.errors import CorpusError, MumonError, one_line
@@ -86,7 +86,7 @@ def encode_on_cluster(
     while len(tables) > 1:
         tables = [merge.remote(*tables[first : first + FAN_IN]) for first in range(0, len(tables), FAN_IN)]
     table = _fetched(ray, tables[0])
-    words, counts = by_rank(table.column("word").combine_chunks(), table.column("count").to_numpy())
+    words, counts = sort_by_rank(table.column("word").combine_chunks(), table.column("count").to_numpy())
     corpus = _corpus(words, counts, parts, integers=False)
     progress.finish(f"read {corpus.tokens:,} tokens in {corpus.sentences:,} sentences", tokens=corpus.tokens)
     for note in corpus.notes():

@@ -8,6 +8,6 @@ trial      a small run of the real command, and a small model saved
 needs      what follows from all that for the whole
 """
 
-from mumon.estimate.estimator import Estimate, Plan, estimate
+from mumon.estimate.estimator import Estimate, TrainingPlan, estimate
 
-__all__ = ["Estimate", "Plan", "estimate"]
+__all__ = ["Estimate", "TrainingPlan", "estimate"]

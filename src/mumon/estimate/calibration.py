@@ -19,7 +19,7 @@ from mumon.corpus import EncodedCorpus
 from mumon.errors import PeerError
 from mumon.kernels import jit
 from mumon.training.settings import Settings
-from mumon.utils import measure_process as launch
+from mumon.utils import measure_process
 
 TOKENS = 1_500_000  # of the little text: enough for every buffer of reading to have been filled
 MIN_COUNT = 5
@@ -28,7 +28,7 @@ SAVED_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
-class Started:
+class TrialRun:
     """What a run takes that has next to nothing to train."""
 
     seconds: float
@@ -40,7 +40,7 @@ class Started:
 
 
 @dataclass(frozen=True)
-class Saved:
+class RowCost:
     """What a row of the model takes until it is there, and until it is saved."""
 
     bytes: float
@@ -48,7 +48,7 @@ class Saved:
     save_seconds: float
 
 
-def start_up(sample: EncodedCorpus, columns: int, settings: Settings, encoded: bool, folder: Path) -> Started:
+def run_trial(sample: EncodedCorpus, columns: int, settings: Settings, encoded: bool, folder: Path) -> TrialRun:
     """Run the command on a little of the text; if the text is `encoded` already, on an encoding of it."""
     text, output = folder / "text.txt", folder / "model.mumon"
     sentences = min(int(np.searchsorted(sample.offsets, TOKENS, side="right")), sample.sentences)
@@ -59,11 +59,12 @@ def start_up(sample: EncodedCorpus, columns: int, settings: Settings, encoded: b
     least = MIN_COUNT if words else 1
     words = words or int(np.count_nonzero(counts))
     command = [sys.executable, "-m", "mumon", "train", str(text), "-o", str(output), "--quiet", "--epochs", "1"]
-    command += ["--dim", str(columns), "--sample", str(TRAIN_LITTLE), "--min-count", str(least), *_flags(settings)]
+    command += ["--dim", str(columns), "--sample", str(TRAIN_LITTLE), "--min-count", str(least)]
+    command += _build_flags(settings)
     environment = {"MUMON_CACHE": str(folder / "cache"), "NUMBA_CACHE_DIR": str(jit.cache_directory().parent)}
     for _ in range(2 if encoded else 1):
-        report = _launched(command, folder, environment)
-    return Started(report["seconds"], report["peak_bytes"], words, int(np.count_nonzero(counts)), sentences, len(ids))
+        report = _run_measured(command, folder, environment)
+    return TrialRun(report["seconds"], report["peak_bytes"], words, int(np.count_nonzero(counts)), sentences, len(ids))
 
 
 def _write_text(sample: EncodedCorpus, ids: npt.NDArray[np.int32], sentences: int, path: Path) -> None:
@@ -74,7 +75,7 @@ def _write_text(sample: EncodedCorpus, ids: npt.NDArray[np.int32], sentences: in
             file.write(b" ".join(words[begin:end]) + b"\n")
 
 
-def _flags(settings: Settings) -> list[str]:
+def _build_flags(settings: Settings) -> list[str]:
     """The settings that decide which kernel is loaded, and with which buffers."""
     chosen = asdict(settings)
     names = ("objective", "update", "window", "negative", "shared_negatives", "batch")
@@ -83,10 +84,10 @@ def _flags(settings: Settings) -> list[str]:
     return [*flags, "--threads", str(settings.workers)]
 
 
-def _launched(command: list[str], folder: Path, environment: dict[str, str]) -> dict[str, Any]:
+def _run_measured(command: list[str], folder: Path, environment: dict[str, str]) -> dict[str, Any]:
     """Run a command by way of a process of its own, whose memory is next to nothing."""
     report, log = folder / "report.json", folder / "log"
-    launcher = [sys.executable, "-I", "-S", str(launch.__file__), str(report)]
+    launcher = [sys.executable, "-I", "-S", str(measure_process.__file__), str(report)]
     request = json.dumps({"command": command, "log": str(log), "folder": None}).encode()
     # In a session of its own, for Ctrl-C is ours to answer.
     environment = {**os.environ, **environment}
@@ -105,9 +106,9 @@ def _launched(command: list[str], folder: Path, environment: dict[str, str]) -> 
     return answer
 
 
-def save_some(
+def save_trial_model(
     words: Sequence[str], counts: npt.NDArray[np.int64], rows: int, columns: int, ending: str, folder: Path
-) -> Saved:
+) -> RowCost:
     """Make and save a model of some of `rows` words, evenly chosen; all figures are per row."""
     from mumon.word2vec import Word2Vec
 
@@ -122,4 +123,4 @@ def save_some(
     seconds = time.perf_counter() - made
     files = [path] if path.is_file() else list(path.iterdir())
     size = sum(file.stat().st_size for file in files)
-    return Saved(size / most, (made - started) / most, seconds / most)
+    return RowCost(size / most, (made - started) / most, seconds / most)

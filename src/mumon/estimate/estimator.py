@@ -8,9 +8,9 @@ from pathlib import Path
 
 from mumon.corpus.cache import folder_to_fill, home
 from mumon.corpus.encode import MAX_ENCODERS
-from mumon.estimate.calibration import Saved, Started, save_some, start_up
-from mumon.estimate.text import Text, known_text
-from mumon.estimate.throughput import Speed, measure
+from mumon.estimate.calibration import RowCost, TrialRun, run_trial, save_trial_model
+from mumon.estimate.text import Text, examine_text
+from mumon.estimate.throughput import Speed, measure_speed
 from mumon.formats import format_for
 from mumon.kernels.layout import row_bytes
 from mumon.training.checkpoints import KEPT, Every
@@ -31,7 +31,7 @@ JSON_BYTES = 12  # of a word and its count in vocab.json, beside the word itself
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrainingPlan:
     """A training that is to be estimated: `model` has its options, and its words if it goes on from others."""
 
     model: Word2Vec
@@ -49,7 +49,7 @@ class Plan:
 class Estimate:
     """Figures of a training on this machine; seconds and bytes."""
 
-    plan: Plan
+    plan: TrainingPlan
     text: Text
     speed: Speed
     seconds: dict[str, float]
@@ -75,19 +75,19 @@ class Estimate:
         return sum(self.disk.values())
 
 
-def estimate(plan: Plan, progress: Progress | None = None) -> Estimate:
+def estimate(plan: TrainingPlan, progress: Progress | None = None) -> Estimate:
     """Measure what there is to measure, in about twenty seconds, and reckon the rest."""
     progress = progress or Progress()
     model, settings, columns = plan.model, plan.model.settings, plan.model.vector_size
-    text = known_text(model, plan.files, plan.merge, plan.tokens, plan.words, progress)
+    text = examine_text(model, plan.files, plan.merge, plan.tokens, plan.words, progress)
     sample, corpus = text.sample, text.sample.corpus
     needed = plan.epochs * text.tokens
-    speed = measure(corpus, text.alike, text.words, columns, settings, needed, progress)
+    speed = measure_speed(corpus, text.alike, text.words, columns, settings, needed, progress)
     progress.note("a trial run …")
     with folder_to_fill() as (folder, _):
-        started = start_up(corpus, columns, settings, sample.encoded, folder)
+        started = run_trial(corpus, columns, settings, sample.encoded, folder)
         names = [word.decode() for word in corpus.words[: text.words].to_pylist()]
-        saved = save_some(names, corpus.counts, text.words, columns, ending_of(plan.output), folder)
+        saved = save_trial_model(names, corpus.counts, text.words, columns, ending_of(plan.output), folder)
     seconds = _seconds(plan, text, speed, started, saved)
     disk = _disk(plan, text, saved, seconds["training"])
     memory = _memory(plan, text, started)
@@ -103,7 +103,7 @@ def ending_of(output: str | None) -> str:
     return "".join(Path(output).suffixes[-2:]) if Path(output).suffix in (".gz", ".zst") else Path(output).suffix
 
 
-def _seconds(plan: Plan, text: Text, speed: Speed, started: Started, saved: Saved) -> dict[str, float]:
+def _seconds(plan: TrainingPlan, text: Text, speed: Speed, started: TrialRun, saved: RowCost) -> dict[str, float]:
     sample = text.sample
     per_token = sample.read_seconds / sample.corpus.tokens
     reading = per_token * text.tokens + sample.rank_seconds * text.types / len(sample.corpus.counts)
@@ -117,7 +117,7 @@ def _seconds(plan: Plan, text: Text, speed: Speed, started: Started, saved: Save
     }
 
 
-def _memory(plan: Plan, text: Text, started: Started) -> dict[str, int]:
+def _memory(plan: TrainingPlan, text: Text, started: TrialRun) -> dict[str, int]:
     """What the trial run took beside its own words and text is what every run takes; these are known by formula."""
     model, settings = plan.model, plan.model.settings
     columns, length = model.vector_size, text.word_bytes
@@ -168,7 +168,7 @@ def _places(words: float) -> int:
     return max(FEWEST_PLACES, 1 << doubled.bit_length())
 
 
-def _disk(plan: Plan, text: Text, saved: Saved, training: float) -> dict[str, int]:
+def _disk(plan: TrainingPlan, text: Text, saved: RowCost, training: float) -> dict[str, int]:
     model = plan.model
     written = int(min(max(training / plan.every.seconds, plan.epochs * text.tokens / plan.every.tokens), KEPT + 1))
     checkpoint = 4 * model.vector_size * (2 * text.words + 1) + round(text.words * (text.word_bytes + JSON_BYTES))

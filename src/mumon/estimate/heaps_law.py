@@ -11,7 +11,7 @@ from mumon.corpus import EncodedCorpus
 LEAST_TOKENS = 1000  # of which a quarter still says something
 
 
-class Growth:
+class VocabGrowth:
     """The number of words as a function of the tokens read, measured on a quarter, a half and all of a sample.
 
     A text twice as long has 2^s times as many words that occur at least m times. What s is depends on how rare words
@@ -20,7 +20,7 @@ class Growth:
 
     >>> from mumon.corpus import corpus_from_sentences
     >>> text = [[f"{first}-{second}" for second in range(50)] for first in range(40)]  # every word is new
-    >>> round(Growth(corpus_from_sentences(text)).words(8000, min_count=1))
+    >>> round(VocabGrowth(corpus_from_sentences(text)).words(8000, min_count=1))
     8000
     """
 

@@ -15,10 +15,10 @@ BUSY = 0.75  # of the processors' time, below which others must have had it
 INDENT, NAMES = "  ", 14
 
 
-def spoken_time(seconds: float) -> str:
+def format_time(seconds: float) -> str:
     """A time in the unit that fits.
 
-    >>> spoken_time(0.4), spoken_time(72), spoken_time(5000), spoken_time(400_000)
+    >>> format_time(0.4), format_time(72), format_time(5000), format_time(400_000)
     ('0.4 s', '1.2 min', '1.4 h', '4.6 days')
     """
     for least, unit in ((2 * 86_400, "days"), (3600, "h"), (60, "min")):
@@ -27,10 +27,10 @@ def spoken_time(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
 
 
-def spoken_number(number: float) -> str:
+def format_number(number: float) -> str:
     """A number of tokens or words.
 
-    >>> spoken_number(950), spoken_number(78_287), spoken_number(15_711_509), spoken_number(160e9)
+    >>> format_number(950), format_number(78_287), format_number(15_711_509), format_number(160e9)
     ('950', '78,300', '15.7 M', '160 G')
     """
     for size, letter in ((10**9, " G"), (10**6, " M")):
@@ -39,25 +39,25 @@ def spoken_number(number: float) -> str:
     return f"{number:,.0f}" if number < 1000 else f"{float(f'{number:.3g}'):,.0f}"
 
 
-def lines(found: Estimate) -> list[str]:
+def format_lines(found: Estimate) -> list[str]:
     """The estimate as lines of at most 80 columns."""
     plan, text, speed = found.plan, found.text, found.speed
     settings, columns = plan.model.settings, plan.model.vector_size
     passes = f"{plan.epochs} epoch{'s' * (plan.epochs > 1)}"
     nodes = f" on each of {plan.nodes} nodes" if plan.nodes > 1 else ""
-    remarks = {"training": f"{passes}, {spoken_number(speed.tokens_per_second)} tokens/s{nodes}"}
+    remarks = {"training": f"{passes}, {format_number(speed.tokens_per_second)} tokens/s{nodes}"}
     if text.sample.encoded:
         remarks["reading"] = "an earlier run has encoded it"
     kind = "skip-gram" if settings.objective == "sg" else "CBOW"
     threads = f"{settings.workers} thread{'s' * (settings.workers > 1)}"
     told = [
-        f"{spoken_number(text.tokens)} tokens, {spoken_number(text.sentences)} sentences; "
-        f"{spoken_number(text.words)} words × {columns}",
+        f"{format_number(text.tokens)} tokens, {format_number(text.sentences)} sentences; "
+        f"{format_number(text.words)} words × {columns}",
         f"{INDENT}{text.how}",
         f"{INDENT}{kind}{', exact' * settings.exact}, {threads}; nothing is trained yet",
         "",
-        _row("time", spoken_time(sum(found.seconds.values())), "", 0),
-        *(_row(name, spoken_time(value), remarks.get(name, "")) for name, value in found.seconds.items()),
+        _row("time", format_time(sum(found.seconds.values())), "", 0),
+        *(_row(name, format_time(value), remarks.get(name, "")) for name, value in found.seconds.items()),
         "",
         _row("memory", format_bytes(found.peak_memory), _free(found.free_memory), 0),
         *_memory_rows(found),
@@ -65,7 +65,7 @@ def lines(found: Estimate) -> list[str]:
         _row("disk", format_bytes(found.peak_disk), _free(min(found.free_disk.values())), 0),
         *_disk_rows(found),
     ]
-    return [*told, *(part for sentence in [*notes(found), *problems(found)] for part in ("", sentence))]
+    return [*told, *(part for sentence in [*find_notes(found), *find_problems(found)] for part in ("", sentence))]
 
 
 def _row(name: str, value: str, remark: str, depth: int = 1) -> str:
@@ -105,11 +105,11 @@ def _disk_rows(found: Estimate) -> list[str]:
     return told
 
 
-def notes(found: Estimate) -> list[str]:
+def find_notes(found: Estimate) -> list[str]:
     """What a reader should know of how the figures were made, where it is not obvious."""
     told = []
     if len(found.speed.rows) > 1:
-        sizes = ", ".join(spoken_number(rows) for rows in found.speed.rows)
+        sizes = ", ".join(format_number(rows) for rows in found.speed.rows)
         told.append(f"The speed was measured with {sizes} words and extrapolated.")
     if found.speed.cpu_share < BUSY:
         share = f"{100 * found.speed.cpu_share:.0f} % of the time of its threads"
@@ -127,7 +127,7 @@ def _rows(found: Estimate) -> list[int]:
     return [found.disk["matrices"], found.memory["Python"] + found.memory["words"]]
 
 
-def problems(found: Estimate) -> list[str]:
+def find_problems(found: Estimate) -> list[str]:
     """What does not fit, a sentence each, with the next step."""
     told, model, free = [], found.plan.model, found.free_memory
     if free is not None and found.needed_memory > free:
@@ -145,7 +145,7 @@ def problems(found: Estimate) -> list[str]:
             told.append(f"It needs {format_bytes(needed)} of disk where {place} has {format_bytes(left)} left: {step}.")
             break
     if sum(found.seconds.values()) > LONG and found.plan.nodes == 1:
-        told.append(f"{spoken_time(sum(found.seconds.values()))} are long: a cluster divides them (--ray, --workers).")
+        told.append(f"{format_time(sum(found.seconds.values()))} are long: a cluster divides them (--ray, --workers).")
     return told
 
 
@@ -183,6 +183,6 @@ def to_json(found: Estimate) -> dict[str, Any]:
         "memory_bytes": {**found.memory, "peak": found.peak_memory, "free": found.free_memory},
         "disk_bytes": {**found.disk, "peak": found.peak_disk, "free": min(found.free_disk.values())},
         "cpu_share": found.speed.cpu_share,
-        "notes": notes(found),
-        "problems": problems(found),
+        "notes": find_notes(found),
+        "problems": find_problems(found),
     }

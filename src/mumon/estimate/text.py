@@ -11,9 +11,9 @@ import numpy as np
 
 from mumon.corpus import EncodedCorpus, TextOptions
 from mumon.errors import OptionError
-from mumon.estimate.heaps_law import Growth
+from mumon.estimate.heaps_law import VocabGrowth
 from mumon.estimate.sample import Sample, read_sample
-from mumon.estimate.vocab_projection import Likeness, likeness
+from mumon.estimate.vocab_projection import VocabProjection, project_vocab
 from mumon.training.model_runs import Merge
 from mumon.utils.progress import Progress
 from mumon.word2vec import Word2Vec
@@ -32,11 +32,11 @@ class Text:
     types: int  # distinct words
     words: int  # of these, those that get a vector
     word_bytes: float  # of a distinct word, on average
-    alike: Callable[[int], Likeness]
+    alike: Callable[[int], VocabProjection]
     how: str  # the figures were found
 
 
-def known_text(
+def examine_text(
     model: Word2Vec, files: list[str], merge: Merge | None, tokens: int | None, words: int | None, progress: Progress
 ) -> Text:
     """Look at the files of a training, or at text that looks like language if there are none."""
@@ -65,7 +65,7 @@ def _text(
 ) -> Text:
     corpus = sample.corpus
     total = round(corpus.tokens / sample.share) if tokens is None else tokens
-    growth = Growth(corpus)
+    growth = VocabGrowth(corpus)
     every = round(growth.words(total, model.min_count))
     kept = min(every, model.max_final_vocab or every)
     known, last = model.vocabulary, float(model.min_count)
@@ -81,11 +81,11 @@ def _text(
         first = float(corpus.counts[0]) * total / corpus.tokens
         last = max(last, first / kept)
 
-    def alike(rows: int) -> Likeness:
+    def alike(rows: int) -> VocabProjection:
         if known is not None and merge in (None, "old") and rows == len(known):
             counts = known.counts if known.counts.any() else known.counted_on(corpus).counts
-            return Likeness(counts, known.lookup(corpus))
-        return likeness(corpus, total, rows, last)
+            return VocabProjection(counts, known.lookup(corpus))
+        return project_vocab(corpus, total, rows, last)
 
     return Text(
         sample=sample,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mumon.corpus import EncodedCorpus
-from mumon.estimate.vocab_projection import Likeness
+from mumon.estimate.vocab_projection import VocabProjection
 from mumon.kernels.layout import row_bytes
 from mumon.training.settings import Schedule, Settings
 from mumon.training.trainer import Trainer
@@ -35,9 +35,9 @@ class Speed:
     cpu_share: float  # of the threads' time that other programs left them
 
 
-def measure(
+def measure_speed(
     sample: EncodedCorpus,
-    alike: Callable[[int], Likeness],
+    alike: Callable[[int], VocabProjection],
     words: int,
     columns: int,
     settings: Settings,
@@ -81,7 +81,7 @@ def _extrapolated(sizes: list[int], times: list[float], words: int) -> float:
 
 
 def _seconds(
-    sample: EncodedCorpus, alike: Likeness, columns: int, settings: Settings, needed: float, seconds: float
+    sample: EncodedCorpus, alike: VocabProjection, columns: int, settings: Settings, needed: float, seconds: float
 ) -> tuple[float, float]:
     """The time of one token, on average over so many seconds of training, and the threads' share of the processors."""
     source, target = (new_matrix(len(alike.counts), columns) for _ in range(2))

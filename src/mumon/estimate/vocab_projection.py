@@ -18,7 +18,7 @@ SURE = 10  # occurrences in the sample, from which on a word's share of the text
 
 
 @dataclass(frozen=True)
-class Likeness:
+class VocabProjection:
     """Counts of as many words as there are rows, and the row of each word of the sample (-1 for none)."""
 
     counts: npt.NDArray[np.int64]
@@ -30,11 +30,11 @@ class Likeness:
         return int(np.searchsorted(total, share * total[-1])) + 1
 
 
-def likeness(sample: EncodedCorpus, tokens: int, words: int, last: float) -> Likeness:
+def project_vocab(sample: EncodedCorpus, tokens: int, words: int, last: float) -> VocabProjection:
     """So many rows for a text of so many tokens, in which the rarest word with a row occurs `last` times.
 
     >>> from mumon.corpus import corpus_from_sentences
-    >>> alike = likeness(corpus_from_sentences([["a"] * 60 + ["b"] * 30 + ["c"] * 10]), 1000, words=6, last=5)
+    >>> alike = project_vocab(corpus_from_sentences([["a"] * 60 + ["b"] * 30 + ["c"] * 10]), 1000, words=6, last=5)
     >>> alike.counts.tolist()
     [600, 300, 100, 29, 11, 5]
     >>> alike.lookup.tolist()
@@ -51,4 +51,4 @@ def likeness(sample: EncodedCorpus, tokens: int, words: int, last: float) -> Lik
     above = (np.cumsum(sample.counts) - sample.counts / 2) / sample.tokens
     lookup = np.searchsorted(np.cumsum(counts) / tokens, above).astype(np.int32)
     lookup[lookup == words] = -1
-    return Likeness(np.maximum(np.rint(counts), 1).astype(np.int64), lookup)
+    return VocabProjection(np.maximum(np.rint(counts), 1).astype(np.int64), lookup)

@@ -136,18 +136,18 @@ def _trainings(
 
 def _speed(system: str, dim: int, window: int, threads: int, words: int) -> float:
     """Tokens of text per second, measured on text that looks like language to a stop-watch, with so many words."""
-    from mumon.estimate.throughput import measure
-    from mumon.estimate.vocab_projection import Likeness, likeness
+    from mumon.estimate.throughput import measure_speed
+    from mumon.estimate.vocab_projection import VocabProjection, project_vocab
 
     text = _calibration_text(min(words, CALIBRATION_WORDS), threads)
     settings = Word2Vec(window=window, workers=threads, progress=False, **SYSTEMS[system]).settings  # type: ignore[arg-type]
 
-    def alike(rows: int) -> Likeness:
+    def alike(rows: int) -> VocabProjection:
         tokens = max(text.tokens, 100 * rows)
-        return likeness(text, tokens, rows, text.counts[0] * tokens / text.tokens / rows)
+        return project_vocab(text, tokens, rows, text.counts[0] * tokens / text.tokens / rows)
 
     bounds = {"seconds": CALIBRATION_SECONDS, "most_bytes": CALIBRATION_BYTES}
-    return measure(text, alike, words, dim, settings, math.inf, Progress(), **bounds).tokens_per_second  # type: ignore[arg-type]
+    return measure_speed(text, alike, words, dim, settings, math.inf, Progress(), **bounds).tokens_per_second  # type: ignore[arg-type]
 
 
 @functools.cache
