@@ -36,10 +36,10 @@ RESULTS, PLOT = HERE / "results" / "replicas.json", HERE.parent / "docs" / "imag
 USUAL = "as mumon does"
 # Other ways to add up and to exchange, at 8 replicas: what each changes of the module that it belongs to.
 RULES: dict[str, tuple[Any, str, Any]] = {
-    USUAL: (rounds, "EVERY", rounds.EVERY),
-    "the sum of all changes": (replica, "PACE", (1e-9, 1e-9)),
-    "their mean, by updates": (replica, "PACE", (1e9, 1e9)),
-    "all rows alike": (rounds, "EVERY", (1, 1, 1)),
+    USUAL: (rounds, "TIER_PERIODS", rounds.TIER_PERIODS),
+    "the sum of all changes": (replica, "PACE_PER_RATE", (1e-9, 1e-9)),
+    "their mean, by updates": (replica, "PACE_PER_RATE", (1e9, 1e9)),
+    "all rows alike": (rounds, "TIER_PERIODS", (1, 1, 1)),
 }
 ALIKE_PERIODS = 4  # times as rarely, all rows take two thirds of the bytes that tiers do
 NETWORKS = (1, 10, 25)  # Gbit/s

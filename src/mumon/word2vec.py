@@ -100,8 +100,8 @@ class Word2Vec(ModelDisk):
         "disk" keeps the two matrices in files, mapped into memory: they may then be larger than it, at the price of
         waiting for the disk where rows are not at hand.
     backend
-        "ray" trains on a Ray cluster (`pip install 'mumon[ray]'`); `mumon.distributed.Cluster` says which, and with how
-        many workers. `workers` are then the threads of each; by default all CPUs of a node.
+        "ray" trains on a Ray cluster (`pip install 'mumon[ray]'`); `mumon.distributed.Cluster` says which, and on how
+        many nodes. `workers` are then the threads of each node; by default all its CPUs.
     progress
         True for a progress bar, False for silence; by default a bar on a terminal.
 
@@ -274,7 +274,7 @@ class Word2Vec(ModelDisk):
         if merge_vocab not in (None, "old", "new", "union"):
             raise OptionError(f"merge_vocab is {merge_vocab!r}; it must be old, new or union")
         cluster = self._cluster()
-        with chosen_progress(self._progress) as progress, cluster.connected(progress) if cluster else nullcontext():
+        with chosen_progress(self._progress) as progress, cluster.connect(progress) if cluster else nullcontext():
             corpus = self._read(corpus_iterable, corpus_file, progress)
         self.corpus_count, self.corpus_total_words = corpus.sentences, corpus.tokens
         if self.vocabulary is not None:
@@ -372,7 +372,7 @@ class Word2Vec(ModelDisk):
         with (
             chosen_progress(self._progress) as progress,
             kept.held() if kept else nullcontext(),
-            cluster.connected(progress) if cluster else nullcontext(),
+            cluster.connect(progress) if cluster else nullcontext(),
         ):
             finished = [earlier.run_id for earlier in self._finished]
             found = None if kept is None else kept.start(progress, finished)
@@ -426,9 +426,9 @@ class Word2Vec(ModelDisk):
         from mumon.distributed import Cluster
 
         if self.matrices == "disk":
-            raise OptionError("workers of a cluster keep 2 matrices in memory; leave out matrices='disk', or backend")
-        cluster = Cluster.of(self.backend)
-        return replace(cluster, threads=cluster.threads or self._threads)
+            raise OptionError("nodes of a cluster keep 2 matrices in memory; leave out matrices='disk', or backend")
+        cluster = Cluster.from_backend(self.backend)
+        return replace(cluster, workers=cluster.workers or self._threads)
 
     def _trainer(
         self,
@@ -450,7 +450,7 @@ class Word2Vec(ModelDisk):
         trainer = ClusterTrainer(
             corpus, vocabulary, *matrices, self.vector_size, self.settings, cluster, shape, progress, locks
         )
-        plan |= trainer.shape
+        plan |= trainer.epoch_plan
         return trainer
 
     def _read(self, sentences: Any, corpus_file: Files | None, progress: Progress) -> EncodedCorpus:
@@ -458,14 +458,20 @@ class Word2Vec(ModelDisk):
         given, cluster = one_of(sentences, corpus_file), self._cluster()
         files = None if isinstance(given, EncodedCorpus) else as_files(given, corpus_file is not None, self.text)
         if cluster is not None and files is not None:
-            return cluster.read(files, self.text, progress)
+            from mumon.distributed.corpus import encode_on_cluster
+
+            return encode_on_cluster(files, self.text, progress)
         if self._kept is not None and self._kept[0] is given:
             corpus, once = self._kept[1], True
         else:
             corpus, once = read_given(given, corpus_file is not None, self.text, self.settings.workers, progress)
         if once:
             self._kept = (given, corpus)
-        return corpus if cluster is None else cluster.hand_out(corpus)
+        if cluster is None:
+            return corpus
+        from mumon.distributed.corpus import distribute_corpus
+
+        return distribute_corpus(corpus)
 
 
 def _refuse_variants(hs: int, null_word: int, sorted_vocab: int) -> None:

@@ -19,8 +19,7 @@ import numpy as np
 import pytest
 
 from mumon import Checkpoints, Word2Vec, corpus_from_files
-from mumon.distributed import Cluster
-from mumon.distributed import worker_pool as crew
+from mumon.distributed import Cluster, node_pool
 from mumon.distributed.epoch import ClusterEpoch
 from mumon.errors import CorpusError, OptionError, TrainingError
 from mumon.training.engine import block_bounds
@@ -116,7 +115,7 @@ def machines(own_cache):
 
 @pytest.fixture
 def cluster(machines):
-    """Both nodes, whatever became of them in the test before."""
+    """ChangesPair nodes, whatever became of them in the test before."""
     machines.add()
     machines.notice()
     return machines
@@ -141,11 +140,11 @@ def fresh(files):
 
 
 @pytest.fixture
-def hired(monkeypatch):
+def started(monkeypatch):
     """The workers of a training, in the order of their hiring."""
-    members, hire = [], crew.Crew._hire
-    monkeypatch.setattr(crew.Crew, "_hire", lambda self: members.append(hire(self)) or members[-1])
-    return members
+    nodes, start = [], node_pool.NodePool._start_node
+    monkeypatch.setattr(node_pool.NodePool, "_start_node", lambda self: nodes.append(start(self)) or nodes[-1])
+    return nodes
 
 
 def on(**options):
@@ -157,29 +156,29 @@ def trained(text, backend=None, **options):
     return Word2Vec(**given, **{"progress": False, **OPTIONS, **options}, backend=backend or on())
 
 
-def kill(*members):
-    for member in members:
-        ray.kill(member.actor, no_restart=False)  # as when a process dies: Ray starts it again
+def kill(*nodes):
+    for node in nodes:
+        ray.kill(node.actor, no_restart=False)  # as when a process dies: Ray starts it again
 
 
-def are_gone(members):
-    for member in members:
+def are_gone(nodes):
+    for node in nodes:
         with pytest.raises(ray.exceptions.RayActorError):
-            ray.get(member.actor.where.remote(), timeout=60)
+            ray.get(node.actor.ping.remote(), timeout=60)
     return True
 
 
 def witness():
     """A worker that marks each block instead of training it. Made in a function, so that Ray sends it as it is."""
-    from mumon.distributed.worker import Worker
+    from mumon.distributed.node_trainer import NodeTrainer
 
-    class Witness(Worker):
-        def _stretch(self, work, part):
+    class Witness(NodeTrainer):
+        def _train_stretch(self, work, part):
             from mumon.training.run_state import Block
 
             if work.stretch is None:
                 return None
-            self._opened(part)
+            self._open_part(part)
             for block in range(part[2] + work.stretch.first, part[2] + work.stretch.last):
                 row, column = divmod(block, self._replica.columns)
                 for matrix in self._replica.current:
@@ -194,7 +193,7 @@ def witness():
 @pytest.fixture
 def marked(monkeypatch, files, fresh):
     """Train with witnesses; gives how often each block was trained, by its marks in frequent and in rare rows."""
-    monkeypatch.setattr(crew, "Worker", witness())
+    monkeypatch.setattr(node_pool, "NodeTrainer", witness())
     blocks = sum(len(block_bounds(corpus_from_files([file], progress=False).offsets)) - 1 for file in files)
     rows, columns = np.divmod(np.arange(blocks), DIM)
 
@@ -208,7 +207,7 @@ def marked(monkeypatch, files, fresh):
     return train
 
 
-def test_a_cluster_learns_what_one_machine_learns(cluster, files, hired, tmp_path):
+def test_a_cluster_learns_what_one_machine_learns(cluster, files, started, tmp_path):
     one = Word2Vec(corpus_file=files, **{**OPTIONS, "epochs": 5}, workers=1, progress=False)
     model = trained(files, epochs=5)
     assert model.wv.index_to_key == one.wv.index_to_key
@@ -216,7 +215,7 @@ def test_a_cluster_learns_what_one_machine_learns(cluster, files, hired, tmp_pat
     for seen in ("epoch", "tokens", "trained_tokens", "alpha"):
         assert [getattr(e, seen) for e in model.history] == [getattr(e, seen) for e in one.history]
     assert planted_accuracy(model.wv) > planted_accuracy(one.wv) - 0.05
-    assert are_gone(hired) and len(hired) == 2
+    assert are_gone(started) and len(started) == 2
     model.save(tmp_path / "m")
     loaded = Word2Vec.load(tmp_path / "m", progress=False)
     np.testing.assert_array_equal(loaded.wv.vectors, model.wv.vectors)
@@ -240,16 +239,16 @@ def before_flush(act):
 
 
 @pytest.mark.parametrize("who", [[0], [0, 1]], ids=["one", "both"])
-def test_a_killed_worker_leaves_no_block_untrained(cluster, marked, hired, fresh, who):
-    seen = Calls(0.6 * fresh.corpus_total_words, lambda: kill(*(hired[i] for i in who)))
+def test_a_killed_worker_leaves_no_block_untrained(cluster, marked, started, fresh, who):
+    seen = Calls(0.6 * fresh.corpus_total_words, lambda: kill(*(started[i] for i in who)))
     counts = marked(progress=seen)
     assert (counts >= 2).all() and counts.max() <= 3
     assert [note for note in seen.notes if "lost" in note]
 
 
-def test_workers_killed_as_an_epoch_ends_leave_no_block_untrained(cluster, marked, hired):
+def test_workers_killed_as_an_epoch_ends_leave_no_block_untrained(cluster, marked, started):
     seen = Calls()
-    with before_flush(lambda: kill(*hired)):
+    with before_flush(lambda: kill(*started)):
         assert (marked(progress=seen) >= 2).all()
     assert [note for note in seen.notes if "lost" in note]
 
@@ -265,10 +264,10 @@ class Between:
         act(model)
 
 
-def test_workers_killed_between_epochs_are_waited_for(cluster, marked, hired):
+def test_workers_killed_between_epochs_are_waited_for(cluster, marked, started):
     seen = Calls()
-    counts = marked(progress=seen, callbacks=[Between(lambda model: kill(*hired))])
-    assert (counts == 2).all() and len(hired) == 2
+    counts = marked(progress=seen, callbacks=[Between(lambda model: kill(*started))])
+    assert (counts == 2).all() and len(started) == 2
 
 
 def test_a_node_that_is_killed_is_done_without(cluster, marked, fresh):
@@ -284,7 +283,7 @@ def test_a_node_that_joins_between_epochs_is_used(machines, marked):
     machines.notice()
     seen = Calls()
     assert (marked(progress=seen, callbacks=[Between(lambda model: machines.add())]) == 2).all()
-    assert seen.workers == {"worker 0", "worker 1"} and [note for note in seen.notes if "joined: now 2" in note]
+    assert seen.workers == {"node 0", "node 1"} and [note for note in seen.notes if "joined: now 2" in note]
 
 
 def test_a_node_that_is_replaced_goes_on_within_the_epoch(cluster, files, fresh):
@@ -310,8 +309,8 @@ def test_a_stopped_run_goes_on_with_another_number_of_workers(cluster, marked, f
     other = {**on_one, "backend": Cluster(sync_every=2 * SYNC)}
     refused(lambda: Word2Vec(corpus_file=files, **other), f"sync_every {SYNC} where {2 * SYNC}", error=OptionError)
     seen = Calls()
-    assert (marked(checkpoints=kept, progress=seen, backend=on(workers=1)) == 2).all()
-    assert seen.workers == {"worker 0"}
+    assert (marked(checkpoints=kept, progress=seen, backend=on(nodes=1)) == 2).all()
+    assert seen.workers == {"node 0"}
 
 
 def test_token_lists_train_by_skip_gram(cluster, planted):
@@ -346,9 +345,9 @@ def test_what_is_frozen_stays_and_what_a_callback_changes_arrives(cluster, files
     assert (np.delete(model.wv.vectors != before, [3, 5], 0)).any(1).all()
 
 
-def test_rates_that_run_away_are_named(cluster, files, hired):
+def test_rates_that_run_away_are_named(cluster, files, started):
     refused(lambda: trained(files, alpha=1e6), "stopped being finite in epoch 1", "lower alpha", error=TrainingError)
-    assert are_gone(hired)
+    assert are_gone(started)
 
 
 MISTAKES = {
@@ -392,6 +391,6 @@ def test_the_command_line_trains_on_the_cluster(cluster, files, kernels, tmp_pat
     command = [sys.executable, "-m", "mumon", "train", *map(str, files), *target, *options]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=120, env=kernels)
     assert ended.returncode == 0, ended.stderr
-    assert "2 workers" in ended.stderr
+    assert "2 nodes" in ended.stderr
     assert not [noise for noise in ("raylet", "ray::", "Traceback", ".cc:") if noise in ended.stdout + ended.stderr]
     assert planted_accuracy(Word2Vec.load(tmp_path / "m", progress=False).wv) > 0.9

@@ -15,8 +15,8 @@ from mumon import Word2Vec, corpus_from_files, corpus_from_sentences
 from mumon.corpus import TextOptions
 from mumon.corpus.shards import find_shards
 from mumon.distributed import Cluster, parts
-from mumon.distributed.replica import Changes, Replica, combine, paces
-from mumon.distributed.rounds import EVERY, Tiers, plan_epoch, usual_period
+from mumon.distributed.replica import Changes, Replica, combine, compute_paces
+from mumon.distributed.rounds import TIER_PERIODS, Tiers, choose_sync_every, plan_epoch
 from mumon.distributed.simulation import Simulation
 from mumon.errors import OptionError
 from mumon.kernels import exchange
@@ -83,7 +83,7 @@ def phi(x):
 def naive(replicas, alpha):
     """What `combine` comes to, one row after the other, in float64."""
     totals = []
-    for which, pace in enumerate(paces(replicas[0].engine, alpha, 1)):
+    for which, pace in enumerate(compute_paces(replicas[0].engine, alpha, 1)):
         total = np.zeros((len(pace), replicas[0].columns))
         for row, c in enumerate(pace.astype(float)):
             n = [float(r.updates[which][row]) for r in replicas]
@@ -101,8 +101,8 @@ def test_changes_add_up_as_the_formula_says_whoever_adds_them(shares):
     expected = naive(replicas, alpha)
     before = [matrix.copy() for matrix in replicas[0].agreed]
     words = len(before[0])
-    sent = [replica.take(words, shares, alpha, 1) for replica in replicas]
-    pace = paces(replicas[0].engine, alpha, 1)
+    sent = [replica.take_changes(words, shares, alpha, 1) for replica in replicas]
+    pace = compute_paces(replicas[0].engine, alpha, 1)
     combined = [combine([s[share] for s in sent], share, shares, words, pace) for share in range(shares)]
     for replica in replicas:
         replica.apply(combined)
@@ -123,8 +123,8 @@ def test_what_rounding_leaves_out_is_sent_the_next_time():
     words, wanted = len(replica.agreed[0]), [matrix.copy() for matrix in replica.current]
     gaps = []
     for _ in range(3):
-        sent = replica.take(words, 1, 0.2, 1)
-        replica.apply([combine(sent, 0, 1, words, paces(replica.engine, 0.2, 1))])
+        sent = replica.take_changes(words, 1, 0.2, 1)
+        replica.apply([combine(sent, 0, 1, words, compute_paces(replica.engine, 0.2, 1))])
         gaps.append(max(float(np.abs(a - c).max()) for a, c in zip(replica.agreed, replica.current, strict=True)))
     assert gaps[0] > 1e-5 and gaps[2] < gaps[0] / 50
     for current, was in zip(replica.current, wanted, strict=True):  # alone, it is disturbed by rounding only
@@ -134,7 +134,7 @@ def test_what_rounding_leaves_out_is_sent_the_next_time():
 def test_only_changed_rows_travel_and_only_those_asked_for():
     [replica] = made_replicas(1)
     changed = [np.flatnonzero((c != a).any(1)) for c, a in zip(replica.current, replica.agreed, strict=True)]
-    [both] = replica.take(20, 1, 0.1, 1)
+    [both] = replica.take_changes(20, 1, 0.1, 1)
     for changes, rows in zip(both, changed, strict=True):
         assert changes.rows.tolist() == [row for row in rows if row < 20] and changes.values.dtype == np.uint16
         assert changes.nbytes == len(changes.rows) * (4 + 4 + 2 * 10)
@@ -142,23 +142,23 @@ def test_only_changed_rows_travel_and_only_those_asked_for():
 
 def test_what_was_sent_in_vain_is_sent_again():
     one, other = made_replicas(1)[0], made_replicas(1)[0]
-    one.take(300, 2, 0.1, 1)
+    one.take_changes(300, 2, 0.1, 1)
     one.withdraw()
-    for again, first in zip(one.take(300, 1, 0.1, 1)[0], other.take(300, 1, 0.1, 1)[0], strict=True):
+    for again, first in zip(one.take_changes(300, 1, 0.1, 1)[0], other.take_changes(300, 1, 0.1, 1)[0], strict=True):
         assert (again.rows == first.rows).all() and (again.updates == first.updates).all()
         assert (again.values == first.values).all()
 
 
 def test_who_missed_an_exchange_ends_where_the_others_are():
     replicas = made_replicas(2)
-    sent = [replica.take(300, 1, 0.2, 1)[0] for replica in replicas]
-    combined = [combine(sent, 0, 1, 300, paces(replicas[0].engine, 0.2, 1))]
+    sent = [replica.take_changes(300, 1, 0.2, 1)[0] for replica in replicas]
+    combined = [combine(sent, 0, 1, 300, compute_paces(replicas[0].engine, 0.2, 1))]
     late = replicas[1]
     late.current[0][3, :10] += 1  # trained since it sent
     replicas[0].apply(combined)
     late.adopt(tuple(matrix[:, :10] for matrix in replicas[0].agreed))
     twin = made_replicas(2)[1]
-    twin.take(300, 1, 0.2, 1)
+    twin.take_changes(300, 1, 0.2, 1)
     twin.current[0][3, :10] += 1
     twin.apply(combined)
     for which in range(2):
@@ -172,8 +172,8 @@ def test_updates_of_rows_are_counted_as_they_are_trained(planted):
     model.build_vocab(corpus)
     vocabulary = model.vocabulary
     replica = Replica(Engine(vocabulary.counts, model._source, model._target, model.settings), 16)
-    replica.trainer(corpus, vocabulary.lookup(corpus), np.array([0, corpus.sentences]))(0, 0, 0.1)
-    [(source, target)] = replica.take(len(vocabulary), 1, 0.1, 1)
+    replica.build_block_trainer(corpus, vocabulary.lookup(corpus), np.array([0, corpus.sentences]))(0, 0, 0.1)
+    [(source, target)] = replica.take_changes(len(vocabulary), 1, 0.1, 1)
     assert dict(zip(source.rows.tolist(), source.updates.tolist(), strict=True)) == dict(enumerate(vocabulary.counts))
     noise = replica.engine.noise[target.rows] * model.negative * corpus.tokens
     assert np.allclose(target.updates, vocabulary.counts[target.rows] + noise, rtol=1e-4)
@@ -192,24 +192,26 @@ def test_a_plan_has_every_block_once(blocks, lanes, period):
 
 
 def test_workers_take_turns_on_different_pieces():
-    plan = plan_epoch([np.full(8, 10)] * 4, lanes=2, period=20)
+    plan = plan_epoch([np.full(8, 10)] * 4, lanes=2, sync_every=20)
     assert [s.part for s in plan] == [0, 1] * 4 + [2, 3] * 4
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=60), st.integers(1, 10**6))
 def test_every_row_is_exchanged_and_frequent_ones_more_often(counts, period):
-    tiers = Tiers.of(np.sort(np.array(counts, np.int64))[::-1], 1e-3, period)
-    exchanged = [tiers.rows_after(number) for number in range(2 * EVERY[-1])]
-    assert exchanged[EVERY[-1] - 1] == exchanged[2 * EVERY[-1] - 1] == len(counts)
+    tiers = Tiers.from_counts(np.sort(np.array(counts, np.int64))[::-1], 1e-3, period)
+    exchanged = [tiers.rows_after(number) for number in range(2 * TIER_PERIODS[-1])]
+    assert exchanged[TIER_PERIODS[-1] - 1] == exchanged[2 * TIER_PERIODS[-1] - 1] == len(counts)
     assert list(tiers.ends) == sorted(tiers.ends)
     assert exchanged.count(len(counts)) >= 2 and min(exchanged) == tiers.ends[0]
 
 
 def test_more_workers_exchange_sooner_and_large_vocabularies_later():
-    few, many = (usual_period(80_000, 10**7, workers, threads=4) for workers in (2, 64))
+    few, many = (choose_sync_every(80_000, 10**7, nodes, workers=4) for nodes in (2, 64))
     assert few > many
     assert (
-        usual_period(5_000_000, 10**11, 8, 4) > usual_period(80_000, 10**11, 8, 4) > usual_period(80_000, 10**11, 8, 1)
+        choose_sync_every(5_000_000, 10**11, 8, 4)
+        > choose_sync_every(80_000, 10**11, 8, 4)
+        > choose_sync_every(80_000, 10**11, 8, 1)
     )
 
 
@@ -260,7 +262,7 @@ def test_parts_of_shards_hold_the_text_of_the_files_and_their_words_add_up(tmp_p
 def test_a_corpus_is_cut_into_parts_without_losing_a_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(parts, "PART_TOKENS", 50)
     corpus = corpus_from_sentences([["a"] * n for n in range(1, 30)])
-    cut = list(parts.cut(corpus))
+    cut = list(parts.cut_corpus(corpus))
     assert [int(n) for data in cut for n in np.diff(data.offsets)] == list(range(1, 30)) and len(cut) > 5
 
 
@@ -270,9 +272,9 @@ def test_an_empty_exchange_changes_nothing(seed, shares):
     [replica] = made_replicas(1, seed=seed)
     for current, agreed in zip(replica.current, replica.agreed, strict=True):
         current[:] = agreed
-    parts_ = replica.take(300, shares, 0.1, 1)
+    parts_ = replica.take_changes(300, shares, 0.1, 1)
     assert all(isinstance(c, Changes) and not len(c.rows) for both in parts_ for c in both)
-    combined = [combine([p], s, shares, 300, paces(replica.engine, 0.1, 1)) for s, p in enumerate(parts_)]
+    combined = [combine([p], s, shares, 300, compute_paces(replica.engine, 0.1, 1)) for s, p in enumerate(parts_)]
     before = [matrix.copy() for matrix in replica.current]
     replica.apply(combined)
     assert all((a == b).all() for a, b in zip(before, replica.current, strict=True))
@@ -282,8 +284,8 @@ def test_files_and_sentences_are_read_alike(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("the cat sat\nthe dog sat\n")
     corpus = corpus_from_files([path], reuse=False)
-    [data] = parts.cut(corpus)
-    told = parts.about(data, corpus.words)
+    [data] = parts.cut_corpus(corpus)
+    told = parts.describe_part(data, corpus.words)
     assert (told.tokens, told.sentences, told.squares) == (6, 2, 18.0)
 
 
@@ -291,8 +293,8 @@ def test_another_word_makes_another_part(tmp_path):
     digests = []
     for word in ("dog", "emu"):
         corpus = corpus_from_sentences([["the", "cat"]] * 5000 + [["a", word]] * 2)
-        [data] = parts.cut(corpus)
-        digests.append(parts.about(data, corpus.words).digest)
+        [data] = parts.cut_corpus(corpus)
+        digests.append(parts.describe_part(data, corpus.words).digest)
     assert digests[0] != digests[1]
 
 
@@ -302,8 +304,8 @@ def test_threads_exchange_what_one_thread_exchanges():
         for replica in other:
             replica._map = pool.map
         for replicas in (one, other):
-            sent = [replica.take(300, 3, 0.2, 2) for replica in replicas]
-            pace = paces(replicas[0].engine, 0.2, 2)
+            sent = [replica.take_changes(300, 3, 0.2, 2) for replica in replicas]
+            pace = compute_paces(replicas[0].engine, 0.2, 2)
             combined = [combine([s[share] for s in sent], share, 3, 300, pace) for share in range(3)]
             for replica in replicas:
                 replica.apply(combined)
@@ -329,7 +331,9 @@ def test_a_backend_that_cannot_be_is_refused_at_once(options, message):
     [
         ({"address": ""}, "address of the cluster is ''"),
         ({"address": "ray://head:10001"}, "ray job submit"),
+        ({"nodes": 0}, "nodes"),
         ({"workers": 0}, "workers"),
+        ({"threads": 2}, "threads=2 is now called workers"),
         ({"grace": -1.0}, "grace"),
         ({"sync_every": 1.5}, "sync_every"),
     ],
@@ -342,5 +346,5 @@ def test_a_loaded_model_brings_no_threads_to_a_cluster(tmp_path, planted):
     Word2Vec(planted[:50], vector_size=4, min_count=1, workers=1, progress=False).save(tmp_path / "m")
     model = Word2Vec.load(tmp_path / "m")
     model.backend = "ray"
-    assert model._cluster().threads is None
-    assert Word2Vec(workers=3, backend="ray")._cluster().threads == 3
+    assert model._cluster().workers is None
+    assert Word2Vec(workers=3, backend="ray")._cluster().workers == 3

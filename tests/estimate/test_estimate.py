@@ -243,7 +243,7 @@ def test_the_options_of_a_cluster_reach_the_model(run, corpus, monkeypatch):
     assert run("train", corpus, "-o", "old", *SMALL, "-q")[0] == 0
     monkeypatch.setattr(model, "Word2Vec", Told)
     url, arguments = "s3://bucket/text.txt", ["--ray", "local", "--workers", 3, "--sync-every", "1.5M", "--threads", 2]
-    expected = Cluster("local", workers=3, threads=2, sync_every=1_500_000)
+    expected = Cluster("local", nodes=3, workers=2, sync_every=1_500_000)
     for more in ([], ["--from", "old"]):
         assert run("train", url, "-o", "m", *arguments, *more)[0] == 1
     assert told == [(expected, [url])] * 2

@@ -50,7 +50,6 @@ ALLOWED_IN_CIRCLES = {
     ("vectors.search", "vectors.ann_index"),
     ("vectors.word_vectors", "vectors.fasttext_vectors"),
     ("vectors.word_vectors", "vectors.gensim_evaluation"),
-    ("distributed.cluster", "distributed.corpus"),
     ("distributed.epoch", "distributed.trainer"),
     ("training.callbacks", "word2vec"),
     ("experiments.bench.report", "experiments.bench.plots"),

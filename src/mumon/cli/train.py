@@ -88,7 +88,7 @@ def train(
     if ray is not None:
         from mumon.distributed import Cluster
 
-        given["backend"] = Cluster(address=ray, workers=workers, threads=threads, sync_every=exchange)
+        given["backend"] = Cluster(address=ray, nodes=workers, workers=threads, sync_every=exchange)
     from mumon.cli.train_run import Kept, run_training
 
     run_training(corpus, given, from_, merge, output, save_vocab, Kept(checkpoint_every, resume, restart), progress)

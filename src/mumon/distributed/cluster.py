@@ -1,4 +1,4 @@
-"""Which Ray cluster to train on, and with how many workers."""
+"""Which Ray cluster to train on, and how to connect to it."""
 
 from __future__ import annotations
 
@@ -7,68 +7,90 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from dataclasses import KW_ONLY, InitVar, dataclass
+from typing import Any
 
 from mumon.errors import OptionError, one_line
+from mumon.utils.progress import Progress
 from mumon.utils.validation import finite_number, whole_number
 
-if TYPE_CHECKING:
-    from mumon.corpus import EncodedCorpus, TextOptions
-    from mumon.distributed.corpus import DistributedCorpus
-    from mumon.utils.progress import Progress
-
-RESERVE = 0.05  # of a CPU: a worker leaves as much for Ray to encode again what a lost node held
-GRACE = 30.0  # seconds that a worker may take to come back before the others go on without it
+RESERVED_CPUS = 0.05  # that training leaves on each node, so that Ray can encode there again what a lost node held
+GRACE_SECONDS = 30.0  # that a lost node has to come back before the others continue without it
+MOST_NODES = 1_024  # more is a typing error
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """A Ray cluster to train on: `Word2Vec(..., backend=Cluster("auto"))`, or for that just `backend="ray"`.
+    """A Ray cluster to train on: `Word2Vec(..., backend=Cluster("auto"))`, or `backend="ray"` for short.
 
     Parameters
     ----------
     address
-        "local" starts Ray on this machine for as long as training takes; "auto" finds the cluster that this machine is
-        part of, or is told of by RAY_ADDRESS; else its HOST:PORT. A program that is connected already stays so.
+        "local" starts Ray on this machine for as long as training takes. "auto" finds the cluster that this machine
+        belongs to, or the one that RAY_ADDRESS names. Anything else is the cluster's HOST:PORT. A program that is
+        already connected to Ray keeps its connection.
+    nodes
+        How many nodes train; by default all that the cluster has, including those that join between epochs. If the
+        cluster has fewer machines, some train as several nodes.
     workers
-        Nodes to train on; by default all that the cluster has, those included that join it between epochs.
-    threads
-        Of each worker; by default the CPUs of the smallest node.
+        Threads of each node; by default the CPUs of the smallest machine.
     sync_every
-        Tokens that each worker trains between two exchanges of the most frequent words; by default chosen by the size
+        Tokens that each node trains between two exchanges of the most frequent words; the default depends on the size
         of the vocabulary and of the text.
     grace
-        Seconds to wait for a lost worker, which Ray starts again, before the others go on without it.
+        Seconds to wait for Ray to restart a lost node before the others continue without it.
+
+    Raises
+    ------
+    OptionError
+        If a number is out of range, or the address is empty or that of a Ray client (ray://).
 
     Examples
     --------
     >>> from mumon.distributed import Cluster
-    >>> Cluster("local", workers=2)
-    Cluster(address='local', workers=2, threads=None, sync_every=None, grace=30.0)
+    >>> Cluster("local", nodes=2)
+    Cluster(address='local', nodes=2, workers=None, sync_every=None, grace=30.0)
     """
 
     address: str = "auto"
+    nodes: int | None = None
     workers: int | None = None
-    threads: int | None = None
     sync_every: int | None = None
-    grace: float = GRACE
+    grace: float = GRACE_SECONDS
+    _: KW_ONLY
+    threads: InitVar[int | None] = None  # the old name of `workers`
 
-    def __post_init__(self) -> None:
-        for name in ("workers", "threads", "sync_every"):
+    def __post_init__(self, threads: int | None) -> None:
+        if threads is not None:
+            raise OptionError(
+                f"threads={threads!r} is now called workers, and what was called workers is nodes; "
+                "write Cluster(nodes=…, workers=…)"
+            )
+        for name, most in (("nodes", MOST_NODES), ("workers", None), ("sync_every", None)):
             if getattr(self, name) is not None:
-                whole_number(name, getattr(self, name))
+                whole_number(name, getattr(self, name), most=most)
         finite_number("grace", self.grace, least=0)
         if not isinstance(self.address, str) or not self.address or self.address.startswith("ray://"):
             raise OptionError(
-                f"the address of the cluster is {self.address!r}; name local, auto or HOST:PORT, on a machine of the "
-                "cluster (from elsewhere: ray job submit)"
+                f"the address of the cluster is {self.address!r}; it must be local, auto or HOST:PORT, on a machine of "
+                "the cluster (from elsewhere, use ray job submit)"
             )
 
     @classmethod
-    def of(cls, backend: Any) -> Cluster:
-        """What an argument `backend=` asks for."""
+    def from_backend(cls, backend: Any) -> Cluster:
+        """Return the cluster that an argument `backend=` names.
+
+        Parameters
+        ----------
+        backend
+            A `Cluster`, or "ray" for the default one.
+
+        Returns
+        -------
+        Cluster
+            The cluster to train on; it is not connected yet.
+        """
         if isinstance(backend, cls):
             return backend
         if backend == "ray":
@@ -77,41 +99,52 @@ class Cluster:
 
     @property
     def plan(self) -> dict[str, Any]:
-        """What of it an unfinished run must have in common with the one that goes on."""
+        """The options that a run must still have when it resumes."""
         return {"backend": "ray"} | ({} if self.sync_every is None else {"sync_every": self.sync_every})
 
     @contextlib.contextmanager
-    def connected(self, progress: Progress) -> Iterator[Any]:
-        """Ray, connected to the cluster; left again if nobody else had connected before."""
+    def connect(self, progress: Progress) -> Iterator[Any]:
+        """Connect to the cluster, and disconnect at the end unless the program was already connected.
+
+        Parameters
+        ----------
+        progress
+            Where to say that Ray starts.
+
+        Returns
+        -------
+        context manager
+            Its value is the module `ray`.
+        """
         ray = import_ray()
         if ray.is_initialized():
-            with _quiet(printing=True):
+            with _silence_ray(printing=True):
                 yield ray
             return
         self._check_address()
         own = {"num_cpus": self._local_cpus(), "include_dashboard": False} if self.address == "local" else {}
         progress.note("starting Ray …" if own else f"connecting to the Ray cluster at {self.address} …")
         try:
-            with _quiet():
+            with _silence_ray():
                 ray.init(address=self.address, log_to_driver=False, logging_level=logging.ERROR, **own)
         except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
-            raise self._nobody(error) from None
+            raise self._no_answer(error) from None
         try:
-            with _quiet():
+            with _silence_ray():
                 yield ray
         finally:
             ray.shutdown()
 
     def _check_address(self) -> None:
-        """Ask whether anybody is there at all: Ray itself would wait for minutes, and complain meanwhile."""
+        """Check that something listens at HOST:PORT: Ray itself would wait for minutes and print complaints."""
         host, _, port = self.address.rpartition(":")
         if host and port.isdecimal():
             try:
                 socket.create_connection((host, int(port)), timeout=5).close()
             except (OSError, OverflowError) as error:
-                raise self._nobody(error) from None
+                raise self._no_answer(error) from None
 
-    def _nobody(self, error: Exception) -> OptionError:
+    def _no_answer(self, error: Exception) -> OptionError:
         return OptionError(
             f"no Ray cluster answers at {self.address!r} ({one_line(error, 80)}); start one with ray start, or use "
             "--ray local (address='local')"
@@ -120,48 +153,35 @@ class Cluster:
     def _local_cpus(self) -> int:
         from mumon.utils.threads import available_cores
 
-        return max(available_cores(), (self.workers or 1) * (self.threads or 1))
+        return max(available_cores(), (self.nodes or 1) * (self.workers or 1))
 
-    def nodes(self, ray: Any) -> int:
-        """How many nodes there are to train on."""
-        return sum(node["Alive"] and node["Resources"].get("CPU", 0) >= 1 for node in ray.nodes())
+    def choose_nodes(self, ray: Any) -> int:
+        """Return how many nodes should train now: as many as asked for, or one for each machine with a CPU."""
+        return max(len(_read_cpus(ray)), 1) if self.nodes is None else self.nodes
 
-    def wanted(self, ray: Any) -> int:
-        """How many workers there should be now."""
-        return max(self.nodes(ray), 1) if self.workers is None else self.workers
-
-    def threads_of(self, ray: Any) -> int:
-        """Threads of each worker: if several must share a node, they share its CPUs."""
-        if self.threads is not None:
-            return self.threads
-        cpus = [int(n["Resources"]["CPU"]) for n in ray.nodes() if n["Alive"] and n["Resources"].get("CPU", 0) >= 1]
+    def choose_workers(self, ray: Any) -> int:
+        """Return how many threads each node should have; nodes on one machine share its CPUs."""
+        if self.workers is not None:
+            return self.workers
+        cpus = _read_cpus(ray)
         if not cpus:
-            raise OptionError("the cluster has 0 nodes with a CPU; add one (ray start --num-cpus)")
-        per_node = -(-self.wanted(ray) // len(cpus))
-        return max(1, min(cpus) // per_node)
+            raise OptionError("the cluster has 0 machines with a CPU; add one (ray start --num-cpus)")
+        nodes_per_machine = -(-self.choose_nodes(ray) // len(cpus))
+        return max(1, min(cpus) // nodes_per_machine)
 
-    def read(
-        self, files: Sequence[str | os.PathLike[str]], options: TextOptions, progress: Progress
-    ) -> DistributedCorpus:
-        """Encode files on the cluster, which must be able to read them."""
-        from mumon.distributed.corpus import encode_on_cluster
 
-        return encode_on_cluster(files, options, progress)
-
-    def hand_out(self, corpus: EncodedCorpus) -> DistributedCorpus:
-        """Give the cluster what this machine has encoded."""
-        from mumon.distributed.corpus import hand_out
-
-        return hand_out(corpus)
+def _read_cpus(ray: Any) -> list[int]:
+    """Return the CPUs of each machine of the cluster that is alive and has at least one."""
+    return [int(n["Resources"]["CPU"]) for n in ray.nodes() if n["Alive"] and n["Resources"].get("CPU", 0) >= 1]
 
 
 @contextlib.contextmanager
-def _quiet(printing: bool = False) -> Iterator[None]:
-    """Keep Ray from telling users at length of losses that are mended; from `printing` only if we have connected."""
+def _silence_ray(printing: bool = False) -> Iterator[None]:
+    """Keep Ray from reporting losses that we repair; with `printing`, leave alone what it prints for a program."""
     private: Any = sys.modules.get("ray._private.worker")
     printer, ignored, log = "print_to_stdstream", "RAY_IGNORE_UNHANDLED_ERRORS", logging.getLogger("ray")
     before = getattr(private, printer, None), os.environ.get(ignored), log.level
-    if before[0] is not None and not printing:  # it prints to standard output, and there is no switch for it
+    if before[0] is not None and not printing:  # it prints to standard output, and has no switch for it
         setattr(private, printer, lambda *_, **__: None)
     os.environ.setdefault(ignored, "1")
     log.setLevel(logging.ERROR)
@@ -176,8 +196,8 @@ def _quiet(printing: bool = False) -> Iterator[None]:
 
 
 def import_ray() -> Any:
-    """Ray, or the sentence that says how to get it."""
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # or it warns of what it will change some day
+    """Return the module `ray`, or say in one sentence how to install it."""
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # else it warns of a future change
     try:
         import ray
     except ImportError:

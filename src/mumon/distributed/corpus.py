@@ -14,8 +14,8 @@ import numpy.typing as npt
 from mumon.corpus import EncodedCorpus, TextOptions
 from mumon.corpus.shards import find_shards
 from mumon.corpus.word_table import sort_by_rank
-from mumon.distributed.cluster import RESERVE, import_ray
-from mumon.distributed.parts import About, about, cut, encode_shard, merge_words
+from mumon.distributed.cluster import RESERVED_CPUS, import_ray
+from mumon.distributed.parts import PartMetadata, cut_corpus, describe_part, encode_shard, merge_words
 from mumon.errors import CorpusError, MumonError, one_line
 from mumon.utils.progress import Progress
 
@@ -23,34 +23,34 @@ FAN_IN = 8  # tables of words that a task of the tree merges
 
 
 @dataclass(frozen=True)
-class Part:
+class RemotePart:
     """A part of the text on the cluster: references to its data and to the table of its words."""
 
     data: Any
     words: Any
-    about: About
+    metadata: PartMetadata
 
 
 @dataclass(frozen=True, eq=False)
 class DistributedCorpus(EncodedCorpus):
     """As an `EncodedCorpus`, but its tokens are elsewhere: `ids` and `offsets` are empty."""
 
-    parts: tuple[Part, ...] = ()
+    parts: tuple[RemotePart, ...] = ()
 
     @property
     def tokens(self) -> int:
         """How many words the text has, counting repetitions."""
-        return sum(part.about.tokens for part in self.parts)
+        return sum(part.metadata.tokens for part in self.parts)
 
     @property
     def sentences(self) -> int:
         """How many sentences the text has."""
-        return sum(part.about.sentences for part in self.parts)
+        return sum(part.metadata.sentences for part in self.parts)
 
     @property
     def usual_length(self) -> float:
         """The length of the sentence that a token stands in, on average over tokens."""
-        return sum(part.about.squares for part in self.parts) / self.tokens
+        return sum(part.metadata.squares for part in self.parts) / self.tokens
 
     def read(self, begin: int, end: int) -> npt.NDArray[np.int32]:
         """Refused: whoever needs the tokens themselves is on the wrong machine."""
@@ -62,7 +62,7 @@ class DistributedCorpus(EncodedCorpus):
         """Pieces of `size` consecutive tokens, of the samples that came with the parts."""
         import pyarrow.compute as pc
 
-        samples = [sample for part in self.parts for sample in part.about.samples]
+        samples = [sample for part in self.parts for sample in part.metadata.samples]
         chosen = np.unique(np.linspace(0, len(samples) - 1, most).astype(np.int64)).tolist()
         for sample in (samples[i] for i in chosen):
             yield np.ascontiguousarray(pc.index_in(sample[:size], self.words).to_numpy(), np.int32)
@@ -70,31 +70,31 @@ class DistributedCorpus(EncodedCorpus):
     @property
     def known_digest(self) -> str:
         """Equal for the same text, cut into the same parts."""
-        return hashlib.blake2b("".join(p.about.digest for p in self.parts).encode(), digest_size=16).hexdigest()
+        return hashlib.blake2b("".join(p.metadata.digest for p in self.parts).encode(), digest_size=16).hexdigest()
 
 
 def encode_on_cluster(
     files: Sequence[str | os.PathLike[str]], options: TextOptions, progress: Progress
 ) -> DistributedCorpus:
     """Encode files in tasks, and add up their words in a tree of tasks."""
-    parts = list(_encoded(find_shards(files, options), options, progress))
+    parts = list(_encode_shards(find_shards(files, options), options, progress))
     if not parts:
         raise CorpusError(f"{os.fspath(files[0])} holds 0 words; give it text with one sentence per line")
     ray = import_ray()
-    merge = ray.remote(merge_words).options(num_cpus=RESERVE, max_retries=3)
+    merge = ray.remote(merge_words).options(num_cpus=RESERVED_CPUS, max_retries=3)
     tables = [part.words for part in parts]
     while len(tables) > 1:
         tables = [merge.remote(*tables[first : first + FAN_IN]) for first in range(0, len(tables), FAN_IN)]
-    table = _fetched(ray, tables[0])
+    table = _fetch(ray, tables[0])
     words, counts = sort_by_rank(table.column("word").combine_chunks(), table.column("count").to_numpy())
-    corpus = _corpus(words, counts, parts, integers=False)
+    corpus = _build_corpus(words, counts, parts, integers=False)
     progress.finish(f"read {corpus.tokens:,} tokens in {corpus.sentences:,} sentences", tokens=corpus.tokens)
     for note in corpus.notes():
         progress.note(note)
     return corpus
 
 
-def hand_out(corpus: EncodedCorpus) -> DistributedCorpus:
+def distribute_corpus(corpus: EncodedCorpus) -> DistributedCorpus:
     """Cut a corpus that the driver has encoded into parts that workers can fetch."""
     import pyarrow as pa
 
@@ -103,16 +103,16 @@ def hand_out(corpus: EncodedCorpus) -> DistributedCorpus:
     ray = import_ray()
     table = pa.table({"word": corpus.words, "count": corpus.counts}).combine_chunks()
     words = ray.put(table)
-    parts = [Part(ray.put(data), words, about(data, table.column("word"))) for data in cut(corpus)]
-    return _corpus(corpus.words, corpus.counts, parts, corpus.integers)
+    parts = [RemotePart(ray.put(data), words, describe_part(data, table.column("word"))) for data in cut_corpus(corpus)]
+    return _build_corpus(corpus.words, corpus.counts, parts, corpus.integers)
 
 
-def _encoded(shards: list[Any], options: TextOptions, progress: Progress) -> Iterator[Part]:
+def _encode_shards(shards: list[Any], options: TextOptions, progress: Progress) -> Iterator[RemotePart]:
     """Encode shards as tasks, in the order of the text; no more at a time than there are CPUs."""
     ray = import_ray()
     # A task asks for what workers leave, so that Ray can run it again beside them if a node takes its parts along.
     task = ray.remote(encode_shard).options(
-        num_returns="streaming", num_cpus=RESERVE, max_retries=3, scheduling_strategy="SPREAD"
+        num_returns="streaming", num_cpus=RESERVED_CPUS, max_retries=3, scheduling_strategy="SPREAD"
     )
     at_once, tokens = max(1, int(ray.cluster_resources().get("CPU", 1))), 0
     progress.start("reading", len(shards), "shards")
@@ -121,9 +121,9 @@ def _encoded(shards: list[Any], options: TextOptions, progress: Progress) -> Ite
         results = running[number]
         while (words := next(results, None)) is not None:
             data = next(results, words)  # a task that failed gives its error, and nothing after it
-            told = next(results, data)
-            part = Part(data, words, _fetched(ray, told))
-            tokens += part.about.tokens
+            metadata = next(results, data)
+            part = RemotePart(data, words, _fetch(ray, metadata))
+            tokens += part.metadata.tokens
             progress.update(number, tokens=tokens)
             yield part
         if number + at_once < len(shards):
@@ -132,7 +132,7 @@ def _encoded(shards: list[Any], options: TextOptions, progress: Progress) -> Ite
         progress.update(number + 1, tokens=tokens)
 
 
-def _fetched(ray: Any, reference: Any) -> Any:
+def _fetch(ray: Any, reference: Any) -> Any:
     """What a task made; a user's mistake that it met is raised as one."""
     try:
         return ray.get(reference)
@@ -143,7 +143,9 @@ def _fetched(ray: Any, reference: Any) -> Any:
         raise CorpusError(f"a task of the cluster failed ({reason}); see that all its machines have mumon") from None
 
 
-def _corpus(words: Any, counts: npt.NDArray[np.int64], parts: list[Part], integers: bool) -> DistributedCorpus:
-    replaced = sum(part.about.replaced for part in parts)
+def _build_corpus(
+    words: Any, counts: npt.NDArray[np.int64], parts: list[RemotePart], integers: bool
+) -> DistributedCorpus:
+    replaced = sum(part.metadata.replaced for part in parts)
     nowhere = np.empty(0, np.int32), np.zeros(1, np.int64)
     return DistributedCorpus(*nowhere, words, counts, replaced, "", False, integers, parts=tuple(parts))

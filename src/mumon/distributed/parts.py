@@ -20,11 +20,11 @@ from mumon.corpus.word_table import ByteTable
 from mumon.training.engine import block_bounds
 
 PART_TOKENS = 2_000_000  # 8 MB of ids: many to an epoch, few enough for a driver to keep count of
-SAMPLES, SAMPLE_TOKENS = 16, 128  # consecutive tokens of a part that the rule for rates looks at
+SAMPLES_PER_PART, SAMPLE_TOKENS = 16, 128  # consecutive tokens of a part that the rule for rates looks at
 
 
 @dataclass(frozen=True)
-class About:
+class PartMetadata:
     """What the driver has to know of a part."""
 
     tokens: int
@@ -37,7 +37,7 @@ class About:
 
 
 @dataclass(frozen=True)
-class Data:
+class PartData:
     """What a worker trains: as of an `EncodedCorpus`, whose words are its own."""
 
     ids: npt.NDArray[np.int32]
@@ -63,43 +63,45 @@ def encode_shard(shard: Shard, options: TextOptions) -> Iterator[Any]:
             finally:
                 writer.close()
             if writer.tokens:
-                yield from _emitted(Path(folder), replaced)
+                yield from _read_part(Path(folder), replaced)
         if not more:
             return
 
 
-def _emitted(folder: Path, replaced: int) -> Iterator[Any]:
+def _read_part(folder: Path, replaced: int) -> Iterator[Any]:
     import pyarrow as pa
 
     words = pa.ipc.open_file(pa.OSFile(str(folder / "words.arrow"))).read_all().combine_chunks()
-    data = Data(np.fromfile(folder / "ids.i32", np.int32), np.fromfile(folder / "offsets.i64", np.int64))
+    data = PartData(np.fromfile(folder / "ids.i32", np.int32), np.fromfile(folder / "offsets.i64", np.int64))
     yield words
     yield data
-    yield about(data, words.column("word"), replaced)
+    yield describe_part(data, words.column("word"), replaced)
 
 
-def about(data: Data, words: Any, replaced: int = 0) -> About:
+def describe_part(data: PartData, words: Any, replaced: int = 0) -> PartMetadata:
     """Look a part over."""
     import pyarrow as pa
 
     lengths = np.diff(data.offsets).astype(np.float64)
-    starts = np.unique(np.linspace(0, max(len(data.ids) - SAMPLE_TOKENS, 0), SAMPLES).astype(np.int64))
+    starts = np.unique(np.linspace(0, max(len(data.ids) - SAMPLE_TOKENS, 0), SAMPLES_PER_PART).astype(np.int64))
     samples = [words.take(pa.array(data.ids[start : start + SAMPLE_TOKENS])) for start in starts.tolist()]
     digest = hashlib.blake2b(digest_size=16)
     for array in (data.ids, data.offsets):
         digest.update(array.data)
     digest.update(b"\n".join(words.to_pylist()))
     blocks = np.diff(data.offsets[block_bounds(data.offsets)])
-    return About(len(data.ids), len(lengths), float(lengths @ lengths), replaced, blocks, samples, digest.hexdigest())
+    return PartMetadata(
+        len(data.ids), len(lengths), float(lengths @ lengths), replaced, blocks, samples, digest.hexdigest()
+    )
 
 
-def cut(corpus: EncodedCorpus) -> Iterator[Data]:
+def cut_corpus(corpus: EncodedCorpus) -> Iterator[PartData]:
     """The parts of a corpus that the driver itself has encoded."""
     bounds = np.searchsorted(corpus.offsets, np.arange(0, corpus.tokens, PART_TOKENS))
     for first, last in zip(bounds, [*bounds[1:], corpus.sentences], strict=True):
         offsets = np.array(corpus.offsets[first : last + 1])
         if len(offsets) > 1:
-            yield Data(np.array(corpus.read(int(offsets[0]), int(offsets[-1]))), offsets - offsets[0])
+            yield PartData(np.array(corpus.read(int(offsets[0]), int(offsets[-1]))), offsets - offsets[0])
 
 
 def merge_words(*tables: Any) -> Any:
@@ -110,7 +112,7 @@ def merge_words(*tables: Any) -> Any:
     return pa.table({"word": grouped.column("word"), "count": grouped.column("count_sum")}).combine_chunks()
 
 
-def rows_of(words: Any, known: Any, unk: int) -> npt.NDArray[np.int32]:
+def find_rows(words: Any, known: Any, unk: int) -> npt.NDArray[np.int32]:
     """The row of each word of a part, by its number there; `unk` (-1, or a row) for words that have none."""
     import pyarrow.compute as pc
 

@@ -17,7 +17,7 @@ from mumon.training.weights import Matrix
 # How far one update of a source or target row goes, per unit of rate and replica, on the way to where its updates would
 # come to rest: the best of a few, by the quality of 2 to 16 replicas (docs/scale.md). It grows with their number
 # because what they learn at the same time is not as independent as the rule takes it to be.
-PACE = (0.05, 0.0125)
+PACE_PER_RATE = (0.05, 0.0125)
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,12 @@ class Changes:
         return self.rows.nbytes + self.values.nbytes + self.updates.nbytes
 
 
-Both = tuple[Changes, Changes]  # of the source and of the target matrix
+ChangesPair = tuple[Changes, Changes]  # of the source and of the target matrix
 Paces = npt.NDArray[np.float32]
 
 
 class Replica:
-    """Both matrices as this worker trains them (`current`) and as all workers last agreed (`agreed`).
+    """ChangesPair matrices as this worker trains them (`current`) and as all workers last agreed (`agreed`).
 
     A `pool` of threads takes and applies the changes of several shares at a time: they are of different rows.
     """
@@ -57,10 +57,10 @@ class Replica:
         self.agreed = agreed or (engine.source.copy(), engine.target.copy())
         self.updates = np.zeros((2, len(engine.source)), np.float32)
         self._trained = 0  # tokens whose noise words are not yet counted as updates
-        self._sent: list[Both] = []  # of the last exchange, and not yet part of what is agreed
-        self._paces = paces(engine, 0.0, 1)
+        self._sent: list[ChangesPair] = []  # of the last exchange, and not yet part of what is agreed
+        self._paces = compute_paces(engine, 0.0, 1)
 
-    def trainer(
+    def build_block_trainer(
         self, corpus: EncodedCorpus, lookup: Ids, bounds: npt.NDArray[np.int64], first_block: int = 0
     ) -> TrainBlock:
         """A function that trains one block, in one thread, and counts the updates of each row."""
@@ -72,36 +72,36 @@ class Replica:
 
         return self.engine.trainer(corpus, lookup, bounds, first_block, seen)
 
-    def take(self, rows: int, shares: int, alpha: float, replicas: int) -> list[Both]:
+    def take_changes(self, rows: int, shares: int, alpha: float, replicas: int) -> list[ChangesPair]:
         """What has changed in the first `rows` rows, one part for each of those who add it up.
 
         Until `apply` it counts as sent. `alpha` and the number of replicas must be those of all.
         """
         self._count_noise()
-        self._paces = paces(self.engine, alpha, replicas)
-        self._sent = list(self._map(lambda share: self._part(rows, share, shares), range(shares)))
+        self._paces = compute_paces(self.engine, alpha, replicas)
+        self._sent = list(self._map(lambda share: self._take_share(rows, share, shares), range(shares)))
         return self._sent
 
-    def apply(self, combined: list[Both]) -> None:
+    def apply(self, combined: list[ChangesPair]) -> None:
         """Take in what all workers together have changed, in place of what this one had sent of it."""
-        self.agree(combined)
-        self.take_in(combined)
+        self.update_agreed(combined)
+        self.update_current(combined)
 
-    def agree(self, combined: list[Both]) -> None:
+    def update_agreed(self, combined: list[ChangesPair]) -> None:
         """The first half of `apply`: what all agree on, which replicas in one process may share."""
         from mumon.kernels.exchange import add_rows
 
-        def add(both: Both) -> None:
+        def add(both: ChangesPair) -> None:
             for agreed, changes in zip(self.agreed, both, strict=True):
                 add_rows(agreed, changes.rows, changes.values)
 
         list(self._map(add, combined))
 
-    def take_in(self, combined: list[Both]) -> None:
+    def update_current(self, combined: list[ChangesPair]) -> None:
         """The second half: what this worker goes on training from."""
         from mumon.kernels.exchange import take_in_rows
 
-        def take(both: Both, sent: Both) -> None:
+        def take(both: ChangesPair, sent: ChangesPair) -> None:
             for current, pace, changes, own in zip(self.current, self._paces, both, sent, strict=True):
                 take_in_rows(current, changes.rows, changes.values, own.rows, own.values, own.updates, pace)
 
@@ -114,7 +114,7 @@ class Replica:
             current[:, : self.columns] += theirs - mine[:, : self.columns]
             mine[:, : self.columns] = theirs
         nothing = [tuple(replace(own, values=np.zeros_like(own.values)) for own in both) for both in self._sent]
-        self.take_in(nothing)  # type: ignore[arg-type]
+        self.update_current(nothing)  # type: ignore[arg-type]
 
     def withdraw(self) -> None:
         """What was sent has not arrived: it counts as not sent."""
@@ -128,14 +128,14 @@ class Replica:
         self.updates[1] += (self.engine.settings.negative * self._trained * self.engine.noise).astype(np.float32)
         self._trained = 0
 
-    def _part(self, rows: int, share: int, shares: int) -> Both:
+    def _take_share(self, rows: int, share: int, shares: int) -> ChangesPair:
         return tuple(  # type: ignore[return-value]
-            _changes(*arrays, self.columns, rows, share, shares)
+            _collect_changes(*arrays, self.columns, rows, share, shares)
             for arrays in zip(self.current, self.agreed, self.updates, self._paces, strict=True)
         )
 
 
-def _changes(
+def _collect_changes(
     current: Matrix,
     agreed: Matrix,
     updates: npt.NDArray[np.float32],
@@ -147,20 +147,20 @@ def _changes(
 ) -> Changes:
     from mumon.kernels.exchange import take_changes
 
-    most = _room(rows, shares)
+    most = _share_capacity(rows, shares)
     found, counts = np.empty(most, np.int32), np.empty(most, np.float32)
     values = np.empty((most, columns), np.uint16)
     n = take_changes(current, agreed, share, shares, rows, updates, pace, found, values, counts)
     return Changes(found[:n], values[:n], counts[:n])
 
 
-def paces(engine: Engine, alpha: float, replicas: int) -> tuple[Paces, Paces]:
+def compute_paces(engine: Engine, alpha: float, replicas: int) -> tuple[Paces, Paces]:
     """How far one update goes, for the rows of both matrices, at this rate, among so many replicas.
 
     Where nothing divides by the number of contexts, a token brings as many gradients: to both rows in skip-gram, and to
     the source rows of the faulty update.
     """
-    settings, words, (source, target) = engine.settings, len(engine.source), PACE
+    settings, words, (source, target) = engine.settings, len(engine.source), PACE_PER_RATE
     skipgram, contexts = settings.objective == "sg", 2 * settings.window
     source *= contexts if skipgram or not settings.division[1] else 1
     target *= contexts if skipgram else 1
@@ -168,17 +168,18 @@ def paces(engine: Engine, alpha: float, replicas: int) -> tuple[Paces, Paces]:
     return np.full(words, source * alpha, np.float32), np.full(words, target * alpha, np.float32)
 
 
-def combine(parts: list[Both], share: int, shares: int, rows: int, pace: tuple[Paces, Paces]) -> Both:
+def combine(parts: list[ChangesPair], share: int, shares: int, rows: int, pace: tuple[Paces, Paces]) -> ChangesPair:
     """Add up the changes of all workers to those of the first `rows` rows that belong to a share."""
     return tuple(
-        _combined(list(one), share, shares, rows, p) for one, p in zip(zip(*parts, strict=True), pace, strict=True)
+        _combine_matrix(list(one), share, shares, rows, p)
+        for one, p in zip(zip(*parts, strict=True), pace, strict=True)
     )  # type: ignore[return-value]
 
 
-def _combined(parts: list[Changes], share: int, shares: int, rows: int, pace: Paces) -> Changes:
+def _combine_matrix(parts: list[Changes], share: int, shares: int, rows: int, pace: Paces) -> Changes:
     from mumon.kernels.exchange import CHUNK, add_changes, damp_sums
 
-    room = _room(rows, shares)
+    room = _share_capacity(rows, shares)
     sums, totals = np.zeros((room, parts[0].values.shape[1]), np.float32), np.zeros(room, np.float32)
     changed = np.zeros(room, bool)
     for part in parts:
@@ -190,7 +191,7 @@ def _combined(parts: list[Changes], share: int, shares: int, rows: int, pace: Pa
     return Changes(found, values, np.empty(0, np.float32))
 
 
-def _room(rows: int, shares: int) -> int:
+def _share_capacity(rows: int, shares: int) -> int:
     """How many of the first rows a share may have."""
     from mumon.kernels.exchange import CHUNK
 

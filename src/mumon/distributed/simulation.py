@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mumon.corpus import EncodedCorpus
-from mumon.distributed.replica import Both, Replica, combine, paces
+from mumon.distributed.replica import ChangesPair, Replica, combine, compute_paces
 from mumon.distributed.rounds import Stretch, Tiers, plan_epoch
 from mumon.training.engine import Engine, Ids, block_bounds
 from mumon.training.settings import Schedule, Settings
@@ -44,28 +44,28 @@ class Simulation:
         columns: int,
         settings: Settings,
         replicas: int,
-        period: int,
+        sync_every: int,
         delay: int = 1,
     ) -> None:
         self.corpus, self.lookup, self.settings, self.delay = corpus, lookup, settings, delay
         self.source, self.target = source, target
         engines = [Engine(counts, source.copy(), target.copy(), settings) for _ in range(replicas)]
         self.replicas = [Replica(engine, columns, (source, target)) for engine in engines]
-        self.tiers = Tiers.of(counts, settings.sample, period)
+        self.tiers = Tiers.from_counts(counts, settings.sample, sync_every)
         self.bounds = block_bounds(corpus.offsets)
         blocks = np.diff(corpus.offsets[self.bounds])
         parts = np.array_split(np.arange(len(blocks)), replicas)
         self._firsts = [int(part[0]) for part in parts]
-        self.plan = plan_epoch([blocks[part] for part in parts], replicas, period)
+        self.plan = plan_epoch([blocks[part] for part in parts], replicas, sync_every)
         self.cost = Cost()
         self._round = 0
-        self._waiting: list[tuple[list[Both], ...]] = []
+        self._waiting: list[tuple[list[ChangesPair], ...]] = []
 
     def run(self, epochs: int, schedule: Schedule, progress: Progress) -> float:
         """Train; returns the mean loss of the last epoch. The agreed state is then that of the matrices given."""
         progress.start("training", epochs * self.corpus.tokens, "tokens")
         workers, loss = len(self.replicas), float("nan")
-        trainers = [r.trainer(self.corpus, self.lookup, self.bounds) for r in self.replicas]
+        trainers = [r.build_block_trainer(self.corpus, self.lookup, self.bounds) for r in self.replicas]
         for epoch in range(epochs):
             now, total, counted, done = replace(schedule, done=schedule.done + epoch), 0.0, 0, 0
             for first in range(0, len(self.plan), workers):
@@ -107,9 +107,9 @@ class Simulation:
 
     def _send(self, rows: int, alpha: float) -> None:
         started = time.perf_counter()
-        parts = [replica.take(rows, 1, alpha, len(self.replicas))[0] for replica in self.replicas]
+        parts = [replica.take_changes(rows, 1, alpha, len(self.replicas))[0] for replica in self.replicas]
         taken = time.perf_counter()
-        combined = combine(parts, 0, 1, rows, paces(self.replicas[0].engine, alpha, len(self.replicas)))
+        combined = combine(parts, 0, 1, rows, compute_paces(self.replicas[0].engine, alpha, len(self.replicas)))
         self.cost.exchange_seconds += taken - started
         self.cost.combine_seconds += time.perf_counter() - taken
         self.cost.sent_bytes += sum(changes.nbytes for both in parts for changes in both) / len(parts)
@@ -119,8 +119,8 @@ class Simulation:
     def _settle(self) -> None:
         started = time.perf_counter()
         [(combined,)] = self._waiting
-        self.replicas[0].agree(combined)
+        self.replicas[0].update_agreed(combined)
         for replica in self.replicas:
-            replica.take_in(combined)
+            replica.update_current(combined)
         self._waiting = []
         self.cost.exchange_seconds += time.perf_counter() - started

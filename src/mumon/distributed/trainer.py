@@ -11,8 +11,8 @@ from mumon.corpus.vocabulary import Vocabulary
 from mumon.distributed.cluster import Cluster
 from mumon.distributed.corpus import DistributedCorpus
 from mumon.distributed.epoch import ClusterEpoch
-from mumon.distributed.rounds import Tiers, plan_epoch, usual_period
-from mumon.distributed.worker_pool import Crew
+from mumon.distributed.node_pool import NodePool
+from mumon.distributed.rounds import Tiers, choose_sync_every, plan_epoch
 from mumon.errors import CorpusError
 from mumon.training.engine import training_kernel
 from mumon.training.run_state import Position
@@ -23,13 +23,13 @@ from mumon.utils.memory import format_bytes
 from mumon.utils.progress import Progress
 from mumon.utils.signals import Held
 
-SHOWN = 8  # workers, one by one
+NODES_SHOWN = 8  # workers, one by one
 
 
 class ClusterTrainer(Trainer):
     """Trains two matrices on a corpus that is spread over a cluster; between epochs they are those of the driver.
 
-    `shape` is the plan of a run that goes on: it keeps to it, however many workers it then has.
+    `epoch_plan` is the plan of a run that goes on: it keeps to it, however many workers it then has.
     """
 
     corpus: DistributedCorpus
@@ -43,26 +43,26 @@ class ClusterTrainer(Trainer):
         columns: int,
         settings: Settings,
         cluster: Cluster,
-        shape: dict[str, int] | None,
+        epoch_plan: dict[str, int] | None,
         progress: Progress,
         locks: npt.NDArray[np.float32] | None = None,
     ) -> None:
         self.corpus, self.settings, self.progress = corpus, settings, progress
         self.source, self.target, self.columns, self.locks = source, target, columns, locks
-        self.crew = Crew(cluster, settings, vocabulary, columns, progress)
-        lanes = self.crew.wanted
-        period = cluster.sync_every or usual_period(len(vocabulary), corpus.tokens, lanes, self.crew.threads)
-        self.shape = shape or {"lanes": lanes, "sync_every": period}
-        self.tiers = Tiers.of(vocabulary.counts, settings.sample, self.shape["sync_every"])
-        blocks = [part.about.blocks for part in corpus.parts]
-        self.plan = plan_epoch(blocks, self.shape["lanes"], self.shape["sync_every"])
+        self.pool = NodePool(cluster, settings, vocabulary, columns, progress)
+        lanes = self.pool.wanted_nodes
+        period = cluster.sync_every or choose_sync_every(len(vocabulary), corpus.tokens, lanes, self.pool.workers)
+        self.epoch_plan = epoch_plan or {"lanes": lanes, "sync_every": period}
+        self.tiers = Tiers.from_counts(vocabulary.counts, settings.sample, self.epoch_plan["sync_every"])
+        blocks = [part.metadata.blocks for part in corpus.parts]
+        self.stretches = plan_epoch(blocks, self.epoch_plan["lanes"], self.epoch_plan["sync_every"])
         self.first_blocks = np.cumsum([0, *map(len, blocks)])
         self.round = 0
 
     @property
     def blocks(self) -> int:
         """How many stretches an epoch has: they are what a position counts."""
-        return len(self.plan)
+        return len(self.stretches)
 
     def lock(self, locks: npt.NDArray[np.float32] | None) -> None:
         """From the next epoch on, let each source row take that part of its steps."""
@@ -70,13 +70,13 @@ class ClusterTrainer(Trainer):
 
     def close(self) -> None:
         """Let the workers go, and tell what their company has cost."""
-        members = self.crew.members
-        seconds = sum(member.seconds for member in members)
-        if seconds and len(members) > 1:
-            waited = 100 * sum(member.waited for member in members) / seconds
-            sent = format_bytes(sum(member.nbytes for member in members) // len(members))
+        nodes = self.pool.nodes
+        seconds = sum(node.seconds for node in nodes)
+        if seconds and len(nodes) > 1:
+            waited = 100 * sum(node.waited for node in nodes) / seconds
+            sent = format_bytes(sum(node.nbytes for node in nodes) // len(nodes))
             self.progress.note(f"each worker sent {sent} to the others, and waited for them {waited:.0f} % of the time")
-        self.crew.dismiss()
+        self.pool.stop()
 
     def _announce(self) -> None:
         from mumon.kernels.jit import is_compiled
@@ -93,23 +93,23 @@ class ClusterTrainer(Trainer):
     def _epoch(self, epoch: int, schedule: Schedule, at: Position, keeper: Keeper | None, held: Held) -> None:
         """Train what is left of an epoch in rounds, between which the state is kept."""
         started = time.perf_counter()
-        self.crew.gather(self.round - 1, (self.source, self.target), self.locks)
+        self.pool.prepare_epoch(self.round - 1, (self.source, self.target), self.locks)
         run = ClusterEpoch(self, epoch, schedule, at, started)
         while True:
-            while not run.over:
+            while not run.finished:
                 run.advance()
                 if keeper is not None and (held.signum is not None or keeper.due(at.tokens)):
                     run.flush()
                     self._check_finite(epoch + 1, schedule.rate(0))
                     keeper.keep(at) if held.signum is None else self._stop(at, keeper, held)
             run.flush()
-            if run.over:  # else all workers were lost at the very end, and it went back to an earlier state
+            if run.finished:  # else all workers were lost at the very end, and it went back to an earlier state
                 break
         at.end_epoch(epoch + 1, schedule.rate(1.0))
 
     def report(self, at: Position, schedule: Schedule) -> None:
         """Tell how far it has come, and each worker."""
         self._report(at, schedule)
-        share = schedule.total * self.corpus.tokens // len(self.crew.members or [None])
-        for member in self.crew.members[:SHOWN]:
-            self.progress.worker(member.name, member.tokens, share, member.speed)
+        share = schedule.total * self.corpus.tokens // len(self.pool.nodes or [None])
+        for node in self.pool.nodes[:NODES_SHOWN]:
+            self.progress.worker(node.name, node.tokens, share, node.speed)

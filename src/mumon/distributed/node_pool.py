@@ -1,0 +1,206 @@
+"""The workers of a training: started, waited for, brought into step, done without, taken in again."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mumon.corpus.vocabulary import Vocabulary
+from mumon.distributed.cluster import GRACE_SECONDS, RESERVED_CPUS, Cluster, import_ray
+from mumon.distributed.node_trainer import NodeTrainer, TrainingJob
+from mumon.errors import MumonError, OptionError, TrainingError, one_line
+from mumon.training.settings import Settings
+from mumon.training.trainer import POLL_SECONDS
+from mumon.training.weights import Matrix
+from mumon.utils.progress import Progress
+
+Locks = npt.NDArray[np.float32] | None
+MOST_ATTEMPTS = 5  # to bring all into step, if more are lost meanwhile
+READY_SECONDS = 1.0  # seconds in which a worker that is up has answered
+
+
+@dataclass(eq=False)
+class NodeHandle:
+    """A worker as the driver knows it."""
+
+    name: str
+    actor: Any
+    part: int = -1  # of the text, which it had last and has at hand
+    tokens: int = 0
+    speed: float = 0.0  # of its last stretch
+    seconds: float = 0.0
+    waited: float = 0.0  # of these, for what the others have changed
+    nbytes: int = 0  # sent
+
+
+class NodePool:
+    """`nodes` take part; `absent` ones were lost and may come back between epochs."""
+
+    def __init__(
+        self, cluster: Cluster, settings: Settings, vocabulary: Vocabulary, columns: int, progress: Progress
+    ) -> None:
+        import pyarrow as pa
+
+        self.ray = import_ray()
+        self.cluster, self.progress = cluster, progress
+        self.workers = cluster.choose_workers(self.ray)
+        known = pa.array([word.encode("utf-8", "surrogatepass") for word in vocabulary.words], pa.large_binary())
+        unk = -1 if vocabulary.unk is None else vocabulary.index[vocabulary.unk]
+        self._columns = columns
+        self._job = self.ray.put(TrainingJob(replace(settings, workers=self.workers), known, unk, vocabulary.counts))
+        self.nodes: list[NodeHandle] = []
+        self.absent: list[NodeHandle] = []
+        self._started, self._announced, self._problem = 0, False, ""
+        self._last_state: tuple[Any, ...] = ()  # what the nodes last began with, or agreed on, as the driver has it
+
+    @property
+    def wanted_nodes(self) -> int:
+        """How many workers there should be."""
+        return self.cluster.choose_nodes(self.ray)
+
+    def prepare_epoch(self, agreed: int, state: tuple[Matrix, Matrix], locks: Locks) -> None:
+        """Before an epoch: whoever is there and not yet a node joins, and all begin with the driver's state."""
+        for _ in range(MOST_ATTEMPTS):
+            if self._try_prepare(agreed, state, locks):
+                return
+            self._last_state = ()  # someone was lost meanwhile: all begin again
+        raise TrainingError(f"workers died {MOST_ATTEMPTS} times before they had begun; look at Ray's logs of them")
+
+    def _try_prepare(self, agreed: int, state: tuple[Matrix, Matrix], locks: Locks) -> bool:
+        new = [self._start_node() for _ in range(self.wanted_nodes - len(self.nodes) - len(self.absent))]
+        patience = max(self.cluster.grace, GRACE_SECONDS) if new or not self.nodes else READY_SECONDS
+        if new and not self._announced:
+            self.progress.note("starting workers …")
+        joined = self._wait_for_nodes([*new, *self.absent], patience)
+        self.absent = [node for node in (*new, *self.absent) if node not in joined]
+        first, before = not self._announced, len(self.nodes)
+        self.nodes += joined
+        if not self.nodes:
+            raise OptionError(
+                f"none of {len(self.absent)} workers with {self.workers} CPUs each was up within {patience:.0f} s "
+                f"({self._problem or 'there is no room'}); ask for fewer threads, or see that all nodes have mumon"
+            )
+        if first:
+            self._announced = True
+            missing = f"; {len(self.absent)} more found no room" if self.absent else ""
+            threads = f"{self.workers} thread{'s' * (self.workers > 1)} each"
+            self.progress.note(f"training on {_format_nodes(len(self.nodes))} with {threads}{missing}")
+        elif joined:
+            self.progress.note(f"{_format_nodes(len(joined))} joined: now {before + len(joined)}")
+        rows = tuple(matrix[:, : self._columns] for matrix in state)
+        unchanged = self._last_state and all(map(np.array_equal, self._last_state, rows))
+        begins = joined if unchanged else self.nodes
+        answers = {node: node.actor.lock.remote(locks) for node in self.nodes if node not in begins}
+        if begins:
+            put = [self.ray.put(np.ascontiguousarray(matrix)) for matrix in rows]
+            answers |= {node: node.actor.begin.remote(self._job, agreed, *put, locks) for node in begins}
+        lost = [node for node, answer in answers.items() if not self._has_begun(answer)]
+        self.nodes = [node for node in self.nodes if node not in lost]
+        self.absent += lost
+        return not lost
+
+    def fetch_state(self) -> tuple[Matrix, Matrix]:
+        """What all nodes agree on, fetched."""
+        self._last_state = tuple(self.ray.get(self.nodes[0].actor.get_state.options(num_returns=2).remote()))
+        return self._last_state  # type: ignore[return-value]
+
+    def recover(self, lost: list[NodeHandle], locks: Locks) -> tuple[int | None, list[NodeHandle]]:
+        """After a failure: bring all who are left into step, and those whom Ray has started again in time.
+
+        Returns the round whose exchange all then agree on (None if nobody has it, because all were lost), and those who
+        have lost what they had trained, whether they are back or not.
+        """
+        self._last_state, before = (), list(self.nodes)
+        for _ in range(MOST_ATTEMPTS):
+            try:
+                agreed, left = self._try_recover(lost, locks)
+                return agreed, [node for node in before if node not in left]
+            except self.ray.exceptions.RayError as error:  # another one: those who are in step already stay so
+                lost, problem = [], one_line(error)
+        raise TrainingError(
+            f"the workers could not be brought into step, {MOST_ATTEMPTS} times ({problem}); see Ray's logs"
+        )
+
+    def _try_recover(self, lost: list[NodeHandle], locks: Locks) -> tuple[int | None, list[NodeHandle]]:
+        left = [node for node in self.nodes if node not in lost]
+        versions = self._read_versions(left)
+        left = [node for node in left if node in versions]
+        fresh = [node for node in self.nodes if node not in left]
+        self.absent += fresh
+        self.nodes = left
+        if not left:
+            return None, []
+        newest = max(versions.values())
+        donor = next(node for node in left if versions[node] == newest)
+        back = self._wait_for_nodes(self.absent, self.cluster.grace if fresh else READY_SECONDS)
+        state: list[Any] = [None, None]
+        if back or min(versions.values()) < newest:
+            state = donor.actor.get_state.options(num_returns=2).remote()
+        self.ray.get([node.actor.rejoin.remote(newest, *state) for node in left])
+        self.ray.get([node.actor.begin.remote(self._job, newest, *state, locks) for node in back])
+        self.absent = [node for node in self.absent if node not in back]
+        self.nodes = [*left, *back]
+        return newest, left
+
+    def stop(self) -> None:
+        """Let all workers go."""
+        for node in (*self.nodes, *self.absent):
+            self.ray.kill(node.actor)
+        self.nodes, self.absent = [], []
+
+    def _start_node(self) -> NodeHandle:
+        # One thread trains and one adds up, beside it.
+        actor = self.ray.remote(concurrency_groups={"exchange": 1})(NodeTrainer)
+        options = {"num_cpus": self.workers - RESERVED_CPUS, "max_restarts": -1, "scheduling_strategy": "SPREAD"}
+        node = NodeHandle(f"node {self._started}", actor.options(**options).remote())
+        self._started += 1
+        return node
+
+    def _wait_for_nodes(self, nodes: list[NodeHandle], seconds: float) -> list[NodeHandle]:
+        """Those who are up, or come up in time."""
+        until, here, waiting = time.monotonic() + seconds, list[NodeHandle](), list(nodes)
+        while waiting:
+            asked = {node.actor.ping.remote(): node for node in waiting}
+            left = max(until - time.monotonic(), 0)
+            ready, _ = self.ray.wait(list(asked), num_returns=len(asked), timeout=left)
+            here += [asked[reference] for reference in ready if self._has_answered(reference)]
+            waiting = [node for node in waiting if node not in here]
+            if time.monotonic() >= until:
+                break
+            time.sleep(POLL_SECONDS)  # Ray refuses at once what is asked of a worker that it is just starting
+        return here
+
+    def _has_begun(self, reference: Any) -> bool:
+        try:
+            return self._has_answered(reference)
+        except self.ray.exceptions.RayTaskError as error:
+            if isinstance(error.cause, MumonError):  # there is not enough memory, say
+                raise error.cause from None
+            raise TrainingError(f"a worker could not begin ({one_line(error.cause)}); see Ray's logs of it") from None
+
+    def _has_answered(self, reference: Any) -> bool:
+        try:
+            self.ray.get(reference)
+        except (self.ray.exceptions.RayActorError, self.ray.exceptions.ObjectLostError) as error:
+            self._problem = one_line(error)
+            return False
+        return True
+
+    def _read_versions(self, nodes: list[NodeHandle]) -> dict[NodeHandle, int]:
+        versions = {}
+        for node in nodes:
+            try:
+                version = self.ray.get(node.actor.get_version.remote())
+            except self.ray.exceptions.RayActorError:
+                continue
+            if version is not None:
+                versions[node] = version
+        return versions
+
+
+def _format_nodes(workers: int) -> str:
+    return f"{workers} worker{'s' * (workers != 1)}"
