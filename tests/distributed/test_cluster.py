@@ -275,7 +275,7 @@ def test_a_node_that_is_killed_is_done_without(cluster, marked, fresh):
     backend = Cluster(sync_every=SYNC, grace=2)  # for nobody, in vain
     counts = marked(progress=seen, backend=backend)
     assert (counts >= 2).all() and counts.max() <= 3
-    assert [note for note in seen.notes if "1 go on" in note]
+    assert [note for note in seen.notes if "1 continue" in note]
 
 
 def test_a_node_that_joins_between_epochs_is_used(machines, marked):
@@ -293,7 +293,7 @@ def test_a_node_that_is_replaced_goes_on_within_the_epoch(cluster, files, fresh)
 
     seen = Calls(0.3 * fresh.corpus_total_words, replace)
     model = trained(files, epochs=5, progress=seen)
-    assert [note for note in seen.notes if "2 go on" in note]
+    assert [note for note in seen.notes if "2 continue" in note]
     assert [epoch.tokens for epoch in model.history] == [fresh.corpus_total_words] * 5
     assert planted_accuracy(model.wv) > 0.9
 

@@ -1,11 +1,12 @@
-"""An epoch on a cluster: stretches of the text dispatched in rounds, exchanges between them, and what a failure costs.
+"""One epoch on a cluster: it dispatches stretches of the text in rounds, and repairs failures.
 
-While round k trains, the exchange of round k - 1 is on its way: a worker takes it in when it has trained its stretch,
-and then sends its own. So the driver stays one round ahead of the reports, and nobody waits for the network unless it
-is slower than training.
+While the nodes train round k, the exchange of round k - 1 travels. A node applies it after training its stretch, and
+then sends its own changes. The driver therefore dispatches one round ahead of the reports, and nodes wait for the
+network only if it is slower than training.
 
-A stretch is safe when an exchange of *all* rows after it has been taken in. What a lost worker had trained since then
-goes back to the front of the queue: frequent rows may be trained twice on it, and no row never.
+A stretch is safe once every node has applied a later exchange of *all* rows. What a lost node trained after that goes
+back to the front of the queue. Frequent rows, which were exchanged meanwhile, may then be trained twice on it, but no
+row misses it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import contextlib
 import math
 import time
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mumon.distributed.node_pool import NodeHandle
@@ -27,22 +28,38 @@ from mumon.training.trainer import divergence
 if TYPE_CHECKING:
     from mumon.distributed.trainer import ClusterTrainer
 
-ROUNDS_AHEAD = 2  # rounds under way
-MOST_FAILURES = 5  # one after the other, without anything trained between them
+ROUNDS_AHEAD = 2  # rounds that may be pending at a time
+MOST_FAILURES = 5  # in a row, without anything trained in between
 
 
 @dataclass
 class Round:
-    """A round under way: what each node trains (its place in the plan), and the reports and exchange that are due."""
+    """A pending round: what each node trains, and references to the reports and changes that will come of it."""
 
-    work: RoundTask
-    assignments: list[tuple[NodeHandle, int | None]]
+    task: RoundTask  # what all nodes have in common
+    assignments: list[tuple[NodeHandle, int | None]]  # each node's place in the plan; None if it only exchanges
     reports: list[Any]
     combined: list[Any]
 
 
 class ClusterEpoch:
-    """What is left of one epoch. Places are those of stretches in the trainer's plan."""
+    """The rest of one epoch, from a position on.
+
+    A *place* is the index of a stretch in the trainer's plan.
+
+    Parameters
+    ----------
+    trainer
+        Whose nodes, plan and matrices to use.
+    epoch
+        Its number in the model's whole life, which seeds the random draws.
+    schedule
+        The learning rates of the epoch.
+    position
+        Where to begin; it advances as stretches are trained.
+    started
+        When the epoch began, by `time.perf_counter`.
+    """
 
     def __init__(
         self, trainer: ClusterTrainer, epoch: int, schedule: Schedule, position: Position, started: float
@@ -50,38 +67,38 @@ class ClusterEpoch:
         self._trainer, self._pool, self._ray = trainer, trainer.pool, trainer.pool.ray
         self._epoch, self._schedule, self._position = epoch, schedule, position
         self._queue = deque(range(position.tally.blocks, len(trainer.stretches)))
-        self._lost_places: set[int] = set()  # places in the queue that were lost
+        self._lost_places: set[int] = set()  # places in the queue that a failure put back
         self._counted = set(range(position.tally.blocks))
-        self._unsafe: dict[NodeHandle, list[tuple[int, int]]] = {}  # rounds and places
+        self._unsafe: dict[NodeHandle, list[tuple[int, int]]] = {}  # (round, place) of stretches that a loss would undo
         self._pending: deque[Round] = deque()
-        self._combined: list[Any] = []  # of the last round that was dispatched
-        self._rows: dict[int, int] = {}  # exchanged in each round
+        self._combined: list[Any] = []  # references to the changes of the last dispatched round
+        self._rows: dict[int, int] = {}  # the number exchanged in each round
         self._started, self._before = started, position.tally.seconds
         self._saved_tally = position.tally.to_json()
         self._failures = 0  # since something was trained
 
     @property
     def finished(self) -> bool:
-        """Whether all stretches were trained, and all reports came."""
+        """Whether all stretches are trained and all reports received."""
         return not self._queue and not self._pending
 
     def advance(self) -> None:
-        """Deal out a round if there is one, and hear of the oldest that is under way."""
+        """Dispatch a round if any stretches are left, and collect the oldest pending one."""
         if self._queue and len(self._pending) < ROUNDS_AHEAD:
             self._dispatch_round()
         if len(self._pending) == ROUNDS_AHEAD or not self._queue:
             self._collect(self._pending.popleft())
 
     def flush(self) -> None:
-        """Exchange everything, so that the driver's matrices stand where the position does."""
+        """Exchange all rows and fetch them, so that the driver's matrices match the position."""
         while True:
-            while self._pending or self._lost_places:  # a position is a place in the plan, before which all is done
+            while self._pending or self._lost_places:  # a position means that all places before it are done
                 self.advance() if self._lost_places else self._collect(self._pending.popleft())
             self._dispatch_round(idle=True)
             exchange = self._pending[-1]
             if not self._collect(self._pending.popleft()):
                 continue
-            settled = [m.actor.finish_exchange.remote(exchange.work.round, exchange.combined) for m in self._pool.nodes]
+            settled = [m.actor.finish_exchange.remote(exchange.task.round, exchange.combined) for m in self._pool.nodes]
             if not self._check_reports(self._fetch_reports(list(self._pool.nodes), settled)):
                 continue
             self._combined = []
@@ -97,7 +114,7 @@ class ClusterEpoch:
         self._position.whole = True
 
     def _dispatch_round(self, idle: bool = False) -> None:
-        """Start a round: everyone trains a stretch, or, if `idle`, only exchanges everything."""
+        """Start a round: each node trains a stretch; if `idle`, they only exchange all rows."""
         trainer, nodes = self._trainer, self._pool.nodes
         self._position.whole = False
         places = [] if idle else [self._queue.popleft() for _ in range(min(len(nodes), len(self._queue)))]
@@ -108,21 +125,21 @@ class ClusterEpoch:
         rows = len(trainer.source) if idle else trainer.tiers.rows_after(number)
         self._rows[number] = rows
         alpha = self._rate(trainer.stretches[places[0]].before) if places else self._rate(self._position.tally.tokens)
-        plain = RoundTask(number, self._epoch, None, (alpha, alpha), alpha, rows, shares)
+        task = RoundTask(number, self._epoch, None, (alpha, alpha), alpha, rows, shares)
         results = [
-            node.actor.train.options(num_returns=shares + 1).remote(*self._build_task(plain, place), self._combined)
+            node.actor.train.options(num_returns=shares + 1).remote(*self._build_task(task, place), self._combined)
             for node, place in assignments
         ]
         self._combined = [
             node.actor.combine.options(concurrency_group="exchange").remote(
-                plain, share, [result[share + 1] for result in results]
+                task, share, [result[share + 1] for result in results]
             )
             for share, node in enumerate(nodes)
         ]
-        self._pending.append(Round(plain, assignments, [result[0] for result in results], self._combined))
+        self._pending.append(Round(task, assignments, [result[0] for result in results], self._combined))
 
     def _assign_places(self, places: list[int]) -> list[tuple[NodeHandle, int | None]]:
-        """Who trains what: rather the part of the text that a node has at hand already."""
+        """Give each node a place, if possible in the part of the text that the node already holds."""
         plan, left = self._trainer.stretches, list(places)
         assignments: dict[NodeHandle, int | None] = dict.fromkeys(self._pool.nodes)
         for node in assignments:
@@ -136,26 +153,27 @@ class ClusterEpoch:
                 node.part = plan[assignments[node]].part  # type: ignore[index]
         return list(assignments.items())
 
-    def _build_task(self, plain: RoundTask, place: int | None) -> tuple[RoundTask, list[Any]]:
+    def _build_task(self, common: RoundTask, place: int | None) -> tuple[RoundTask, list[Any]]:
+        """Return what a node does in a round, and the part of the text that it needs."""
         if place is None:
-            return plain, []
+            return common, []
         stretch = self._trainer.stretches[place]
         rates = self._rate(stretch.before), self._rate(stretch.before + stretch.tokens)
         part = self._trainer.corpus.parts[stretch.part]
-        work = RoundTask(plain.round, self._epoch, stretch, rates, plain.alpha, plain.rows, plain.shares)
-        return work, [part.data, part.words, int(self._trainer.first_blocks[stretch.part])]
+        task = replace(common, stretch=stretch, rates=rates)
+        return task, [part.data, part.words, int(self._trainer.first_blocks[stretch.part])]
 
     def _rate(self, tokens: int) -> float:
         return self._schedule.rate(min(tokens / self._trainer.corpus.tokens, 1.0))
 
     def _collect(self, round_: Round) -> bool:
-        """Take in the reports of a round; whether all was well."""
+        """Wait for the reports of a round, and return whether all nodes succeeded."""
         reports = self._fetch_reports([node for node, _ in round_.assignments], round_.reports)
         self._count_trained(round_, reports)
         return self._check_reports(reports)
 
     def _fetch_reports(self, nodes: list[NodeHandle], references: list[Any]) -> dict[NodeHandle, RoundReport | None]:
-        """What workers report, None from those that are lost."""
+        """Wait for reports; None stands for a node that is lost."""
         reports: dict[NodeHandle, RoundReport | None] = {}
         for node, reference in zip(nodes, references, strict=True):
             try:
@@ -167,8 +185,8 @@ class ClusterEpoch:
         return reports
 
     def _count_trained(self, round_: Round, reports: dict[NodeHandle, RoundReport | None]) -> None:
-        """Add up what was trained; what was not goes back into the queue."""
-        number, tally = round_.work.round, self._position.tally
+        """Add up what was trained, and put back into the queue what was not."""
+        number, tally = round_.task.round, self._position.tally
         for node, place in round_.assignments:
             report = reports[node]
             if place is None:
@@ -179,7 +197,7 @@ class ClusterEpoch:
                 continue
             self._unsafe.setdefault(node, []).append((number, place))
             if not math.isfinite(report.trained.loss):
-                raise TrainingError(divergence("loss", self._epoch + 1, round_.work.alpha))
+                raise TrainingError(divergence("loss", self._epoch + 1, round_.task.alpha))
             node.tokens += report.trained.tokens
             node.speed = report.trained.tokens / max(report.seconds, 1e-9)
             node.seconds += report.seconds
@@ -193,14 +211,14 @@ class ClusterEpoch:
         self._trainer.report(self._position, self._schedule)
 
     def _check_reports(self, reports: dict[NodeHandle, RoundReport | None]) -> bool:
-        """Whether all is well; if not, bring those who are left into step."""
+        """Return whether all nodes succeeded; if not, recover with those that are left."""
         lost = [node for node, report in reports.items() if report is None]
         problem = next((report.problem for report in reports.values() if report is not None and report.problem), "")
         if not lost and not problem:
             agreed = min((report.agreed for report in reports.values() if report is not None), default=-1)
             self._mark_safe(agreed)
             return True
-        while self._pending:  # whoever is left ends what it was given
+        while self._pending:  # the nodes that are left finish what they were sent
             round_ = self._pending.popleft()
             late = self._fetch_reports([node for node, _ in round_.assignments], round_.reports)
             self._count_trained(round_, late)
@@ -210,25 +228,25 @@ class ClusterEpoch:
         return False
 
     def _drain(self, combined: list[Any]) -> None:
-        """Wait for what nobody will take in any more; Ray would complain of errors that nobody has heard of."""
+        """Wait for changes that will not be applied any more: Ray complains about errors that are never fetched."""
         for reference in combined:
             with contextlib.suppress(self._ray.exceptions.RayError):
                 self._ray.get(reference)
 
     def _mark_safe(self, agreed: int) -> None:
-        """All have taken in the exchange of this round: if it was of all rows, what was trained up to it is safe."""
+        """Note that all nodes have applied the exchange of a round: if it was of all rows, what was trained is safe."""
         if self._rows.get(agreed) == len(self._trainer.source):
             for node, places in self._unsafe.items():
                 self._unsafe[node] = [(number, place) for number, place in places if number > agreed]
 
     def _recover(self, lost: list[NodeHandle], problem: str) -> None:
-        """Go on with those who are left, and train again what went with the others."""
+        """Continue with the nodes that are left, and train again what was lost with the others."""
         trainer = self._trainer
         self._failures += 1
-        if self._failures > MOST_FAILURES:  # a file that is gone, say, or memory that does not suffice
+        if self._failures > MOST_FAILURES:  # a missing file, say, or too little memory
             raise TrainingError(
-                f"the workers failed {self._failures} times without training anything between "
-                f"({problem or 'they died'}); look at Ray's logs of them"
+                f"the nodes failed {self._failures} times in a row without training anything "
+                f"({problem or 'they died'}); see Ray's logs of them"
             )
         self._drain(self._combined)
         self._combined = []
@@ -243,12 +261,12 @@ class ClusterEpoch:
         self._lost_places.update(again)
         names, tokens = ", ".join(node.name for node in gone), sum(trainer.stretches[p].tokens for p in again)
         trainer.progress.note(
-            f"{names or 'a message between workers'} was lost: {len(self._pool.nodes)} go on from round "
+            f"{names or 'a message between nodes'} was lost: {len(self._pool.nodes)} continue from round "
             f"{agreed + 1}, and {tokens:,} tokens are trained again"
         )
 
     def _restart(self) -> None:
-        """All workers were lost: go back to the state that the driver has."""
+        """Return to the state that the driver has, because all nodes were lost."""
         trainer, tally = self._trainer, self._position.tally
         for name, value in self._saved_tally.items():
             setattr(tally, name, value)
@@ -256,6 +274,6 @@ class ClusterEpoch:
         self._queue = deque(range(tally.blocks, len(trainer.stretches)))
         self._lost_places, self._unsafe = set(), {}
         trainer.progress.note(
-            f"all workers were lost: going back to place {tally.blocks:,} of {len(trainer.stretches):,}"
+            f"all nodes were lost: returning to stretch {tally.blocks:,} of {len(trainer.stretches):,}"
         )
         trainer.pool.prepare_epoch(trainer.round - 1, (trainer.source, trainer.target), trainer.locks)
