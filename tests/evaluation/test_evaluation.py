@@ -158,7 +158,7 @@ def test_words_that_differ_in_case_only_are_one_word_as_in_gensim(tmp_path):
 @pytest.mark.parametrize("method", ["add", "mul"])
 @pytest.mark.parametrize("workers", [1, 3])
 def test_the_fast_solver_answers_as_one_question_at_a_time(method, limit, workers, monkeypatch):
-    monkeypatch.setattr("mumon.vectors.analogies.BLOCK", 32)
+    monkeypatch.setattr("mumon.vectors.analogies.BLOCK_ROWS", 32)
     questions = np.random.default_rng(2).integers(100, size=(200, 3))
     ask = WV.most_similar if method == "add" else WV.most_similar_cosmul
     expected = [

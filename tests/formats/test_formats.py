@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from mumon.errors import FormatError, OptionError
-from mumon.formats import FORMATS, detect, read_vectors, rows, text_rows, word2vec, write_vectors
+from mumon.formats import FORMATS, blocks, detect, read_vectors, text_rows, word2vec, write_vectors
 from tests.samples import COUNTS, NAMES, VECTORS, WORDS, left_over, refused
 
 # ---- round trips
@@ -65,7 +65,7 @@ def test_words_with_spaces_come_back_from_text(format, model):
     try:
         comes_back(format, model)
     except FormatError as error:  # only where numbers could not be told from words, and before anything is written
-        assert "in a number" in str(error) and any(text_rows.trailing_numbers(word.encode()) for word in model[0])
+        assert "in a number" in str(error) and any(text_rows.count_trailing_numbers(word.encode()) for word in model[0])
 
 
 @pytest.mark.parametrize("format", NAMES)
@@ -112,7 +112,7 @@ PACKERS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress, ".z
 @pytest.mark.parametrize("suffix", PACKERS)
 @pytest.mark.parametrize("format", ["word2vec-text", "word2vec-bin", "glove"])
 def test_packed_files_are_read_as_they_are(tmp_path, monkeypatch, suffix, format):
-    monkeypatch.setattr(rows, "FIRST_NUMBERS", 4)  # so that the matrix has to grow
+    monkeypatch.setattr(blocks, "FIRST_NUMBERS", 4)  # so that the matrix has to grow
     plain = tmp_path / NAMES[format]
     write_vectors(plain, WORDS, VECTORS)
     for name in (NAMES[format] + suffix, "no-extension"):

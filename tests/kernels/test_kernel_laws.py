@@ -13,7 +13,7 @@ from mumon.kernels import cbow, reference, skipgram
 from mumon.kernels.layout import PADDING
 from mumon.kernels.numerics import draw_negatives
 from mumon.training.sampling import alias_table
-from mumon.vectors.neighbours import largest
+from mumon.vectors.neighbours import find_largest
 
 TINY = 1e-9  # a rate at which an update is the gradient: what changes meanwhile is of second order
 
@@ -87,7 +87,7 @@ def test_blocks_of_any_shape_are_updated_by_the_reference_gradient(update, fast,
 @given(hnp.arrays(np.float32, st.tuples(st.integers(1, 3), st.integers(1, 40)), elements=st.integers(0, 3)), st.data())
 def test_of_equal_scores_the_earlier_come_first_even_where_the_answer_ends(scores, data):
     n = data.draw(st.integers(0, scores.shape[1] + 2))
-    np.testing.assert_array_equal(largest(scores, n), np.argsort(-scores, axis=1, kind="stable")[:, :n])
+    np.testing.assert_array_equal(find_largest(scores, n), np.argsort(-scores, axis=1, kind="stable")[:, :n])
 
 
 @settings(max_examples=100, deadline=None)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from mumon.errors import FormatError, MissingWordError, OptionError
 from mumon.vectors import storage, wmd
-from mumon.vectors.keys import RENAMED
+from mumon.vectors.keys import RENAMED_ATTRIBUTES
 from mumon.vectors.word_vectors import WordVectors
 from tests.samples import refused
 
@@ -76,7 +76,7 @@ def test_parameters_have_gensims_names_order_and_defaults():
     assert next(iter(inspect.signature(WordVectors.load).parameters)) == "fname"
 
 
-@pytest.mark.parametrize("name", sorted(RENAMED))
+@pytest.mark.parametrize("name", sorted(RENAMED_ATTRIBUTES))
 def test_gensim_3_names_say_the_new_one(name):
     wv = both()[0]
     assert not hasattr(wv, name)
@@ -185,7 +185,7 @@ def test_both_ways_to_the_least_work_agree():
     for n, m in ((3, 5), (7, 4), (9, 9)):
         supply, demand = np.full(n, m), np.full(m, n)
         costs = random.random((n, m))
-        ways = [way(supply, demand, costs) for way in (wmd.by_assignment, wmd.by_linear_programme)]
+        ways = [way(supply, demand, costs) for way in (wmd.solve_by_assignment, wmd.solve_by_linear_programme)]
         assert ways[0] == pytest.approx(ways[1], rel=1e-7)
 
 
@@ -350,17 +350,17 @@ def test_nothing_changes_where_adding_is_refused():
 
 def test_lengths_that_were_being_computed_while_rows_changed_are_forgotten(monkeypatch):
     wv = both()[0]
-    compute = storage.row_norms
+    compute = storage.compute_norms
 
     def overtaken(vectors):
         lengths = compute(vectors)
-        monkeypatch.setattr(storage, "row_norms", compute)
+        monkeypatch.setattr(storage, "compute_norms", compute)
         other = threading.Thread(target=wv.__setitem__, args=("w1", np.full(D, 9)))
         other.start()
         other.join()
         return lengths
 
-    monkeypatch.setattr(storage, "row_norms", overtaken)
+    monkeypatch.setattr(storage, "compute_norms", overtaken)
     wv.fill_norms()
     np.testing.assert_array_equal(wv.norms, compute(wv.vectors))
 
@@ -398,7 +398,7 @@ def test_neighbours_are_found_while_another_thread_adds_and_sorts_words():
             thread.join()
         sys.setswitchinterval(interval)
     assert errors == []
-    np.testing.assert_array_equal(wv.norms, storage.row_norms(wv.vectors))
+    np.testing.assert_array_equal(wv.norms, storage.compute_norms(wv.vectors))
 
 
 def test_copies_do_not_share_what_comes_later():

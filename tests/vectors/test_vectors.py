@@ -150,8 +150,8 @@ def test_a_mean_is_the_sum_one_by_one(items, pre, post, block, few, seed):
     expected = total / size if size else total
     expected = expected / np.linalg.norm(expected) if post and expected.any() else expected
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lookup, "SUMMED", block)
-        patch.setattr(lookup, "FEW", few)
+        patch.setattr(lookup, "SUM_BLOCK_ROWS", block)
+        patch.setattr(lookup, "MAX_SINGLE_ROWS", few)
         np.testing.assert_allclose(wv.get_mean_vector(keys, weights, pre, post), expected, atol=2e-6)
     if "missing" in items:
         with pytest.raises(MissingWordError, match="'missing' is not among the 12 words"):
@@ -215,7 +215,7 @@ def test_most_similar_is_brute_force(matrix, topn, data):
 @pytest.mark.parametrize("batch", [2, 512])
 def test_nearest_does_not_depend_on_the_blocks(ours, matrix, monkeypatch, block_scores, batch):
     monkeypatch.setattr(mumon.vectors.neighbours, "BLOCK_SCORES", block_scores)
-    monkeypatch.setattr(mumon.vectors.neighbours, "BATCH", batch)
+    monkeypatch.setattr(mumon.vectors.neighbours, "QUERY_BATCH", batch)
     queries = matrix[:7]
     exclude = [[i, (i * 50 + 3) % V] for i in range(7)]
     indices, scores = ours.nearest(queries, topn=6, exclude=exclude, clip_start=1, clip_end=480)

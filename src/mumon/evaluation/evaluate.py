@@ -19,7 +19,7 @@ from mumon.evaluation.tasks import FOLDS, Fold, Task
 from mumon.evaluation.word_lookup import Finder
 from mumon.utils.progress import Progress, chosen_progress
 from mumon.vectors.analogies import Method, solve
-from mumon.vectors.neighbours import cosines
+from mumon.vectors.neighbours import compute_cosines
 from mumon.vectors.word_vectors import WordVectors
 from mumon.word2vec import Word2Vec
 
@@ -129,7 +129,7 @@ class _Run:
         found = np.all(rows >= 0, axis=1)
         values = np.zeros(len(task))
         if task.kind == "similarity":
-            values[found] = cosines(self.finder.wv.vectors, rows[found, 0], rows[found, 1])
+            values[found] = compute_cosines(self.finder.wv.vectors, rows[found, 0], rows[found, 1])
         else:
             values[found] = self._answers(rows[found, :3]) == rows[found, 3]
         return Outcome(values, found, task.gold)

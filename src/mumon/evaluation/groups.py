@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mumon.evaluation.tasks import Task
 from mumon.evaluation.word_lookup import Finder
-from mumon.vectors.neighbours import Floats, unit
+from mumon.vectors.neighbours import Floats, scale_to_unit
 
 RESTARTS = 10  # k-means finds different clusters from different starts; the tightest is kept
 
@@ -26,7 +26,7 @@ def purity(task: Task, finder: Finder, seed: int = 0) -> tuple[float, int]:
     categories, labels = np.unique([section for _, section in known], return_inverse=True)
     if len(categories) < 2:
         return float("nan"), len(known)
-    points = np.array([unit(finder.wv.vectors[row]) for row, _ in known], np.float64)
+    points = np.array([scale_to_unit(finder.wv.vectors[row]) for row, _ in known], np.float64)
     best, clusters = np.inf, labels
     for start in range(RESTARTS):
         with warnings.catch_warnings():
@@ -52,7 +52,7 @@ def outlier_positions(task: Task, finder: Finder) -> tuple[NDArray[np.float64], 
         stranger = finder.find(words[-1])[0]
         found[i] = stranger >= 0 and len(rows) >= 2
         if found[i]:
-            units: Floats = np.array([unit(finder.wv.vectors[row]) for row in [*rows, stranger]])
+            units: Floats = np.array([scale_to_unit(finder.wv.vectors[row]) for row in [*rows, stranger]])
             belonging = (units @ units.T).sum(axis=1)
             places[i] = np.mean(belonging[:-1] > belonging[-1])
     return places, found

@@ -24,12 +24,12 @@ from mumon.formats.base import (
     LoadedVectors,
     Source,
     as_format_errors,
+    check_counts,
     check_writable,
-    checked_counts,
-    source_of,
+    make_source,
 )
-from mumon.formats.detection import COMPRESSED_SUFFIXES, detected
-from mumon.formats.pairs import METADATA_ENDING, WORDS_ENDING, beside, check_pair
+from mumon.formats.detection import COMPRESSED_SUFFIXES, detect_format_name
+from mumon.formats.paired_files import METADATA_ENDING, WORDS_ENDING, check_pair, name_side_file
 
 ALL = ("float32", "float16", "int8")
 
@@ -54,10 +54,10 @@ def _later(module: str, function: str) -> Callable[..., Any]:
     return call
 
 
-def _format(name: str, extensions: str, description: str, module: str, kind: str = "", **options: Any) -> Format:
-    write = _later(module, f"write{kind}") if extensions else None
+def _format(name: str, extensions: str, description: str, module: str, kind: str = "source", **options: Any) -> Format:
+    write = _later(module, f"write_{kind}") if extensions else None
     endings = tuple(extensions.split(" ")) if extensions else ()
-    return Format(name, endings, description, _later(module, f"opened{kind}"), write, **options)
+    return Format(name, endings, description, _later(module, f"open_{kind}"), write, **options)
 
 
 FORMATS: dict[str, Format] = {
@@ -71,14 +71,14 @@ FORMATS: dict[str, Format] = {
             dtypes=ALL,
         ),
         _format(
-            "word2vec-text", ".txt .vec .w2v", "a line 'V D', then a line 'word number…' per word", "word2vec", "_text"
+            "word2vec-text", ".txt .vec .w2v", "a line 'V D', then a line 'word number…' per word", "word2vec", "text"
         ),
         _format(
             "word2vec-bin",
             ".bin",
             "a line 'V D', then per word its name, a space and D little-endian float32",
             "word2vec",
-            "_binary",
+            "binary",
         ),
         _format("glove", ".glove", "a line 'word number…' per word, no header", "glove"),
         _format("npz", ".npz", "NumPy's arrays words, vectors and counts", "npz", dtypes=ALL),
@@ -100,7 +100,7 @@ ALIASES = {"koan": "glove", "fasttext-vec": "word2vec-text"}
 @contextmanager
 def open_vectors(path: str | os.PathLike[str], format: str | None = None, limit: int | None = None) -> Iterator[Source]:
     """Open vectors to be read block by block, at most the first `limit` rows; every word comes once."""
-    from mumon.formats.rows import settled
+    from mumon.formats.blocks import drop_repeated_words
 
     source = Path(path)
     if limit is not None and limit < 1:
@@ -109,15 +109,15 @@ def open_vectors(path: str | os.PathLike[str], format: str | None = None, limit:
     with ExitStack() as stack:
         with as_format_errors(source):
             opened = stack.enter_context(chosen.open(source, limit))
-        yield settled(opened)
+        yield drop_repeated_words(opened)
 
 
 def read_vectors(path: str | os.PathLike[str], format: str | None = None, limit: int | None = None) -> LoadedVectors:
     """Read vectors, at most the first `limit` of them; without `format` the file itself tells what it is."""
-    from mumon.formats.rows import gathered
+    from mumon.formats.blocks import read_all
 
     with open_vectors(path, format, limit) as source:
-        return gathered(source)
+        return read_all(source)
 
 
 def write_vectors(
@@ -137,8 +137,8 @@ def write_vectors(
     vectors = np.asarray(vectors, np.float32)
     chosen = writable(target, format, dtype)
     check_writable(words, vectors)
-    known = checked_counts(counts, len(words), "counts")
-    source = source_of(
+    known = check_counts(counts, len(words), "counts")
+    source = make_source(
         target, LoadedVectors(list(words), vectors, known), {"integer_keys": True} if integer_keys else None
     )
     write_source(target, source, chosen, dtype)
@@ -184,7 +184,7 @@ def check_target(path: str | os.PathLike[str], format: str | None = None) -> Non
         return
     target = check_file_target(path)
     if chosen.side:
-        check_pair(target, beside(target, chosen.side))
+        check_pair(target, name_side_file(target, chosen.side))
     if target.exists() and target.stat().st_size:
         try:
             read_vectors(target, limit=1)
@@ -194,7 +194,7 @@ def check_target(path: str | os.PathLike[str], format: str | None = None) -> Non
 
 def detect(path: str | os.PathLike[str]) -> Format:
     """The format of something that exists, from its bytes; the extension only settles what bytes cannot."""
-    return FORMATS[detected(Path(path))]
+    return FORMATS[detect_format_name(Path(path))]
 
 
 def _named(name: str) -> Format:

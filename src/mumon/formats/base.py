@@ -60,23 +60,23 @@ class Source:
     dim: int
     blocks: Iterator[Block]
     rows: int | None = None  # how many there will be at most, if the reader can tell
-    believed: bool = False  # whether the file is large enough for them, so that memory may be asked for
-    counted: bool = False  # whether the blocks have counts
+    size_checked: bool = False  # whether the file is large enough for them, so that memory may be asked for
+    has_counts: bool = False  # whether the blocks have counts
     text: Mapping[str, Any] = field(default_factory=dict)  # of words: lowercase, tokenize, unk, integer_keys
     subwords: Subwords | None = None
-    whole: LoadedVectors | None = None  # all of it, where it is mapped from the file and costs no memory
+    loaded: LoadedVectors | None = None  # all of it, where it is mapped from the file and costs no memory
     size: int = 0  # of the file in bytes, and where reading stands in it
     tell: Callable[[], int] | None = None
 
 
-def source_of(path: Path, loaded: LoadedVectors, text: Mapping[str, Any] | None = None) -> Source:
+def make_source(path: Path, loaded: LoadedVectors, text: Mapping[str, Any] | None = None) -> Source:
     """Vectors that are in memory, on their way."""
     rows, dim = loaded.vectors.shape
-    counted = loaded.counts is not None
-    return Source(path, dim, _blocks_of(loaded), rows, True, counted, text or {}, loaded.subwords, loaded)
+    has_counts = loaded.counts is not None
+    return Source(path, dim, _split_blocks(loaded), rows, True, has_counts, text or {}, loaded.subwords, loaded)
 
 
-def _blocks_of(loaded: LoadedVectors) -> Iterator[Block]:
+def _split_blocks(loaded: LoadedVectors) -> Iterator[Block]:
     step = max(1, BLOCK_NUMBERS // loaded.vectors.shape[1])
     for start in range(0, len(loaded.words), step):
         part = slice(start, start + step)
@@ -123,7 +123,7 @@ def check_writable(words: Sequence[str], vectors: Floats) -> None:
         shape = " x ".join(map(str, vectors.shape))
         raise FormatError(f"{len(words)} words and a matrix of {shape} cannot be saved; give one row of numbers each")
     _check_words(words)
-    bad = first_non_finite_row(vectors)
+    bad = find_non_finite_row(vectors)
     if bad is not None:
         raise FormatError(f"the vector of {words[bad]!r} (word {bad + 1}) holds nan or inf; train it again")
 
@@ -148,7 +148,7 @@ def _check_words(words: Sequence[str]) -> None:
             raise FormatError(f"{word[:60]!r} (word {row + 1}) cannot be written as UTF-8; rename it") from None
 
 
-def first_non_finite_row(vectors: Floats, block: int = 1024) -> int | None:
+def find_non_finite_row(vectors: Floats, block: int = 1024) -> int | None:
     """The first row holding nan or inf, found without a V x D array of answers."""
     for start in range(0, len(vectors), block):
         finite = np.isfinite(vectors[start : start + block]).all(axis=1)
@@ -159,12 +159,12 @@ def first_non_finite_row(vectors: Floats, block: int = 1024) -> int | None:
 
 def check_finite(path: Path, vectors: Floats, first: int) -> None:
     """Refuse rows of a file that hold nan or inf; `first` is how many rows came before."""
-    bad = first_non_finite_row(vectors)
+    bad = find_non_finite_row(vectors)
     if bad is not None:
         raise FormatError(f"{path}: row {first + bad + 1} holds nan or inf; remove the row")
 
 
-def checked_counts(counts: Any, V: int, where: str) -> Counts | None:
+def check_counts(counts: Any, V: int, where: str) -> Counts | None:
     """Counts as an array, or one sentence about what is wrong with them."""
     if counts is None:
         return None

@@ -29,7 +29,7 @@ AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True)
-class State:
+class CheckpointState:
     """Where a run stood, beside its matrices and its history."""
 
     run: str  # all checkpoints of a run have the same
@@ -44,14 +44,14 @@ class State:
     vocabulary: str
 
 
-def write_state(folder: Path, state: State) -> None:
+def write_state(folder: Path, state: CheckpointState) -> None:
     """Write checkpoint.json into a folder that has everything else."""
     checksums = {path.name: _checksum(path) for path in sorted(folder.iterdir())}
     record = {"format": FORMAT, "format_version": FORMAT_VERSION, **asdict(state), "checksums": checksums}
     (folder / STATE_NAME).write_text(json.dumps(record, allow_nan=False, indent=2) + "\n", "utf-8")
 
 
-def read_checkpoint(folder: Path) -> tuple[LoadedModel, State]:
+def read_checkpoint(folder: Path) -> tuple[LoadedModel, CheckpointState]:
     """Read a checkpoint; anything that is not as it was written is a FormatError."""
     state, checksums = _read_state(folder / STATE_NAME)
     for name, checksum in checksums.items():
@@ -60,14 +60,14 @@ def read_checkpoint(folder: Path) -> tuple[LoadedModel, State]:
         if _checksum(folder / name) != checksum:
             raise FormatError(f"{folder / name} is not what was written: its checksum is not {checksum!r:.40}")
     model = load_model(folder)
-    if vocabulary_digest(model.words) != state.vocabulary:
+    if digest_vocabulary(model.words) != state.vocabulary:
         raise FormatError(f"{folder} has {len(model.words):,} words that are not those of its {STATE_NAME}")
     if model.output is None or len(model.history) < state.first_epoch:
         raise FormatError(f"{folder} lacks output vectors, or the first {state.first_epoch} epochs of its history")
     return model, state
 
 
-def run_of(folder: Path) -> str | None:
+def read_run_id(folder: Path) -> str | None:
     """Which run a checkpoint belongs to; None if it does not say."""
     try:
         return _read_state(folder / STATE_NAME)[0].run
@@ -75,18 +75,18 @@ def run_of(folder: Path) -> str | None:
         return None
 
 
-def _read_state(path: Path) -> tuple[State, dict[str, int]]:
+def _read_state(path: Path) -> tuple[CheckpointState, dict[str, int]]:
     kinds = {"dict[str, Any]": dict, "int": int, "str": str}
     try:
         record = parse(path.read_bytes())
         if record["format"] != FORMAT or record["format_version"] != FORMAT_VERSION:
             about = f"{record['format']!r:.40} {record['format_version']!r:.40}"
             raise ValueError(f"format {about} where {FORMAT!r} {FORMAT_VERSION} was expected")
-        values = {field.name: record[field.name] for field in fields(State)}
-        for field in fields(State):
+        values = {field.name: record[field.name] for field in fields(CheckpointState)}
+        for field in fields(CheckpointState):
             if type(values[field.name]) is not kinds[str(field.type)]:
                 raise ValueError(f"{field.name} is {values[field.name]!r:.40}")
-        state, checksums = State(**values), record["checksums"]
+        state, checksums = CheckpointState(**values), record["checksums"]
         if not isinstance(checksums, dict) or state.first_epoch < 0 or type(state.plan.get("epochs")) is not int:
             raise ValueError("no checksums, a first epoch below 0 or no number of epochs")
         return state, checksums
@@ -96,7 +96,7 @@ def _read_state(path: Path) -> tuple[State, dict[str, int]]:
         raise FormatError(f"{path} cannot be used ({one_line(error)})") from None
 
 
-def vocabulary_digest(words: list[str]) -> str:
+def digest_vocabulary(words: list[str]) -> str:
     """A digest of the words in their order."""
     digest = hashlib.blake2b(digest_size=16)
     for word in words:

@@ -17,7 +17,7 @@ MAGIC = {b"PAR1": "parquet", b"PK\3\4": "npz", b"\x93NUMPY": "npy", b"\xba\x16\x
 NUMBERS = re.compile(rb"[-+.eE\d]+(?:\t[-+.eE\d]+)+\t?\r?\n?")  # of a row, or of as much of it as was looked at
 
 
-def detected(source: Path) -> str:
+def detect_format_name(source: Path) -> str:
     """The name of the format of something that exists."""
     if source.is_dir():
         return "mumon"
@@ -61,10 +61,10 @@ def _ends_in(path: Path, magic: bytes) -> bool:
 
 def _has_metadata(path: Path) -> bool:
     """A row of numbers between tabs may also be a number as the word, and its vector."""
-    from mumon.formats.projector import metadata_of
+    from mumon.formats.projector import find_metadata
 
     try:
-        metadata_of(path)
+        find_metadata(path)
     except FormatError:
         return False
     return True

@@ -36,14 +36,13 @@ from mumon.formats.base import (
     Floats,
     LoadedVectors,
     Source,
+    check_counts,
     check_writable,
-    checked_counts,
-    first_non_finite_row,
-    source_of,
+    find_non_finite_row,
+    make_source,
 )
 from mumon.formats.detection import refuse_pickle
-from mumon.formats.tensors import TENSORS_NAME, TensorWriter, read_tensors
-from mumon.formats.tensors import write_tensors as write_tensors  # checkpoints take it from here
+from mumon.formats.tensors import TENSORS_NAME, TensorWriter, read_tensors, write_tensors
 from mumon.utils.atomic import CONFIG_NAME, FORMAT_MARKER, atomic_directory
 from mumon.utils.strict_json import parse
 
@@ -67,17 +66,17 @@ class LoadedModel:
 
 
 @contextmanager
-def opened(path: Path, limit: int | None = None) -> Iterator[Source]:
+def open_source(path: Path, limit: int | None = None) -> Iterator[Source]:
     """The vectors alone, for the registry of formats."""
     model = load_model(path, output=False)
     counts = None if model.counts is None else model.counts[:limit]
     text = _text_settings(model.config or model.text)
     integers = has_integer_keys(text, model.words, path)
     loaded = LoadedVectors(model.words[:limit], model.vectors[:limit], counts, integer_keys=integers)
-    yield source_of(path, loaded, text)
+    yield make_source(path, loaded, text)
 
 
-def write(path: Path, source: Source, dtype: str) -> None:
+def write_source(path: Path, source: Source, dtype: str) -> None:
     """The vectors alone, row by row, for the registry of formats."""
     words: list[str] = []
     counts: list[Counts] = []
@@ -90,10 +89,10 @@ def write(path: Path, source: Source, dtype: str) -> None:
                 words += block.words
                 if block.counts is not None:
                     counts.append(block.counts)
-            about = Description(words, np.concatenate(counts) if counts else None, source.dim, text.get("unk"))
+            about = ModelDescription(words, np.concatenate(counts) if counts else None, source.dim, text.get("unk"))
             writer.finish(about.zero_row)
         about.write(directory, {}, (), dtype, text)
-        about.write_for_others(directory, text)
+        about.write_library_files(directory, text)
 
 
 def _text_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -139,26 +138,26 @@ def save_model(
     if output is not None:
         if output.shape != vectors.shape:
             raise FormatError(f"output is {output.shape} where vectors are {vectors.shape}; save matrices of one shape")
-        bad = first_non_finite_row(output)
+        bad = find_non_finite_row(output)
         if bad is not None:
             raise FormatError(f"row {bad + 1} of output holds nan or inf; train the model again")
     training = dict(config or {})
-    about = Description(words, counts, vectors.shape[1], training.get("unk"))
+    about = ModelDescription(words, counts, vectors.shape[1], training.get("unk"))
     with atomic_directory(path) as directory:
         about.write(directory, training, history)
         write_tensors(directory, vectors, output, about.zero_row)
-        about.write_for_others(directory, training)
+        about.write_library_files(directory, training)
 
 
-class Description:
+class ModelDescription:
     """Everything of a model directory that its matrices do not say; the words are checked when it is made."""
 
     def __init__(self, words: Sequence[str], counts: Counts | None, dim: int, unk: Any) -> None:
-        from mumon.formats.tokenizer import unknown_token
+        from mumon.formats.tokenizer import choose_unknown_token
 
-        self.unk = unknown_token(words, unk)
+        self.unk = choose_unknown_token(words, unk)
         self.zero_row = self.unk not in set(words)
-        checked = checked_counts(counts, len(words), "counts")
+        checked = check_counts(counts, len(words), "counts")
         self._shape = len(words), dim
         self._vocab: dict[str, Any] = {"words": list(words), "counts": None if checked is None else checked.tolist()}
 
@@ -177,7 +176,7 @@ class Description:
         if history:
             _write_json(directory / HISTORY_NAME, {"epochs": list(history)}, indent=2)
 
-    def write_for_others(self, directory: Path, text: Mapping[str, Any]) -> None:
+    def write_library_files(self, directory: Path, text: Mapping[str, Any]) -> None:
         """Write tokenizer.json and modules.json, which model2vec and sentence-transformers need."""
         from mumon.formats.tokenizer import tokenizer  # it needs the corpus package, which loading does not
 
@@ -325,4 +324,4 @@ def _read_vocab(path: Path, V: int) -> tuple[list[str], Counts | None]:
     counts = vocab.get("counts")
     if isinstance(counts, list) and not set(map(type, counts)) <= {int}:
         counts = []  # NumPy would make all as large as the largest, were there strings
-    return words, checked_counts(counts, V, str(path))
+    return words, check_counts(counts, V, str(path))

@@ -21,7 +21,7 @@ import numpy as np
 from mumon.corpus.subwords import Subwords
 from mumon.errors import FormatError
 from mumon.formats.base import Block, Counts, Floats, Source, as_format_errors, check_finite, is_compressed, open_stream
-from mumon.formats.text_rows import decoded
+from mumon.formats.text_rows import decode_words
 
 MAGIC = struct.pack("<i", 793712314)
 VERSIONS = (11, 12)
@@ -52,7 +52,7 @@ class _About:
 
 
 @contextmanager
-def opened(path: Path, limit: int | None = None) -> Iterator[Source]:
+def open_source(path: Path, limit: int | None = None) -> Iterator[Source]:
     """Read a model of fastText; the rows of its n-grams are mapped from the file, or unpacked into memory."""
     with open_stream(path) as stream:
         with as_format_errors(path):
@@ -63,7 +63,7 @@ def opened(path: Path, limit: int | None = None) -> Iterator[Source]:
         words = matrix[: about.rows - about.bucket]
         subwords = Subwords(matrix[len(words) :], about.minn, about.maxn)
         blocks = _blocks(path, about, words, subwords)
-        yield Source(path, about.dim, blocks, len(about.words), plain, counted=True, subwords=subwords)
+        yield Source(path, about.dim, blocks, len(about.words), plain, has_counts=True, subwords=subwords)
 
 
 def _blocks(path: Path, about: _About, own: Floats, subwords: Subwords) -> Iterator[Block]:
@@ -72,7 +72,7 @@ def _blocks(path: Path, about: _About, own: Floats, subwords: Subwords) -> Itera
         names = about.words[part]
         vectors, _ = subwords.means(names, own[start : start + len(names)])
         check_finite(path, vectors, start)
-        yield Block(decoded(names), vectors, about.counts[part])
+        yield Block(decode_words(names), vectors, about.counts[part])
 
 
 class _Header:

@@ -15,9 +15,9 @@ from mumon.formats.text_rows import (
     NUMBER_BYTES,
     Lines,
     TextRows,
-    decoded,
-    line_blocks,
-    trailing_numbers,
+    count_trailing_numbers,
+    decode_words,
+    read_line_blocks,
     write_rows,
 )
 from mumon.utils.atomic import atomic_file
@@ -26,11 +26,11 @@ SAMPLE_ROWS = 100  # rows that vote on D
 
 
 @contextmanager
-def opened(path: Path, limit: int | None = None) -> Iterator[Source]:
+def open_source(path: Path, limit: int | None = None) -> Iterator[Source]:
     """Read GloVe text; D is what most of the first rows agree on."""
     with open_stream(path) as stream:
         with as_format_errors(path):
-            blocks = line_blocks(stream.file, 0, path)
+            blocks = read_line_blocks(stream.file, 0, path)
             first = next(blocks, None)
         if first is None:
             raise FormatError(f"{path} is empty (0 bytes of vectors); write or download it again")
@@ -43,10 +43,10 @@ def opened(path: Path, limit: int | None = None) -> Iterator[Source]:
 
 def _blocks(rows: TextRows, lines: Iterable[Lines], limit: int | None) -> Iterator[Block]:
     for words, vectors in rows.parse(lines, limit):
-        yield Block(decoded(words), vectors)
+        yield Block(decode_words(words), vectors)
 
 
-def write(path: Path, source: Source, dtype: str) -> None:
+def write_source(path: Path, source: Source, dtype: str) -> None:
     """Write GloVe text; counts are not part of the format."""
     sample: list[bytes] = []
     with atomic_file(path) as file:
@@ -59,7 +59,7 @@ def write(path: Path, source: Source, dtype: str) -> None:
 def _check_sample(sample: list[bytes], dim: int) -> None:
     # Of very long rows the reader's first block holds fewer to vote than the sample: then none may mislead it.
     alone = sum(map(len, sample)) + NUMBER_BYTES * dim * len(sample) > BLOCK_BYTES
-    if _agreed_dim(sample) or (alone and any(map(trailing_numbers, sample))):
+    if _agreed_dim(sample) or (alone and any(map(count_trailing_numbers, sample))):
         raise FormatError(
             f"{sample[0].decode()[:60]!r} and others of the first {len(sample)} words end in a number, which GloVe "
             "text cannot tell from a vector; save as word2vec-text or mumon"
@@ -68,5 +68,5 @@ def _check_sample(sample: list[bytes], dim: int) -> None:
 
 def _agreed_dim(lines: Iterable[bytes]) -> int:
     """D by vote: a word that ends in a number ('windows 95') or a cut row must not decide alone; ties go low."""
-    votes = Counter(trailing_numbers(line) for line in lines)
+    votes = Counter(count_trailing_numbers(line) for line in lines)
     return max(sorted(votes), key=lambda dim: votes[dim])

@@ -11,18 +11,18 @@ import numpy as np
 from mumon.errors import FormatError
 from mumon.formats.arrays import BLOCK_BYTES, Layout, array_blocks, check_matrix, header, read_layout, stored_type
 from mumon.formats.base import Block, Source, Stream, as_format_errors, check_finite, is_compressed, open_stream
-from mumon.formats.pairs import WORDS_ENDING, atomic_pair, beside, found_beside
-from mumon.formats.precision import narrowed, widened
-from mumon.formats.text_rows import check_lines
+from mumon.formats.paired_files import WORDS_ENDING, atomic_pair, find_side_file, name_side_file
+from mumon.formats.precision import narrow, widen
+from mumon.formats.text_rows import check_words_fit_lines
 from mumon.formats.word_lines import LineReader
 from mumon.utils.compression import EXPANSION
 
 
 @contextmanager
-def opened(path: Path, limit: int | None = None) -> Iterator[Source]:
+def open_source(path: Path, limit: int | None = None) -> Iterator[Source]:
     """Read a matrix and its words."""
     with as_format_errors(path):
-        side = found_beside(path, WORDS_ENDING)
+        side = find_side_file(path, WORDS_ENDING)
     with open_stream(path) as stream, open_stream(side) as lines:
         with as_format_errors(path):
             layout = read_layout(stream.file, str(path))
@@ -43,7 +43,7 @@ def _blocks(stream: Stream, layout: Layout, lines: LineReader, rows: int, path: 
     done, step = 0, max(1, BLOCK_BYTES // layout.row_bytes)
     for values in array_blocks(stream.file, layout, rows, step, str(path)):
         with np.errstate(over="ignore"):
-            vectors = widened(values, None)
+            vectors = widen(values, None)
         check_finite(path, vectors, done)
         yield Block(lines.take(len(vectors)), vectors)
         done += len(vectors)
@@ -53,15 +53,15 @@ def _blocks(stream: Stream, layout: Layout, lines: LineReader, rows: int, path: 
             raise FormatError(f"{path} goes on after the {done} rows of its header; is it two files?")
 
 
-def write(path: Path, source: Source, dtype: str) -> None:
+def write_source(path: Path, source: Source, dtype: str) -> None:
     """Write a matrix and its words; the header of the matrix, which has the number of rows, comes last."""
     kind = stored_type(dtype)
     rows = 0
-    with atomic_pair(path, beside(path, WORDS_ENDING)) as (matrix, lines):
+    with atomic_pair(path, name_side_file(path, WORDS_ENDING)) as (matrix, lines):
         matrix.write(header(kind, (0, source.dim)))
         for block in source.blocks:
-            check_lines(block.words, rows, 0)
-            values, _ = narrowed(block.vectors, dtype, block.words, rows)
+            check_words_fit_lines(block.words, rows, 0)
+            values, _ = narrow(block.vectors, dtype, block.words, rows)
             matrix.write(np.ascontiguousarray(values, kind).data)
             lines.write("".join([f"{word}\n" for word in block.words]).encode())
             rows += len(block.words)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from mumon.errors import FormatError, one_line, some_names
 from mumon.formats.arrays import BLOCK_BYTES, array_blocks, check_matrix, header, read_layout, stored_type
 from mumon.formats.base import Block, Source, check_finite, is_compressed
-from mumon.formats.precision import narrowed, widened
+from mumon.formats.precision import narrow, widen
 from mumon.utils.atomic import atomic_file
 from mumon.utils.compression import DAMAGE, check_expansion
 
@@ -57,7 +57,7 @@ class _Array:
 
 
 @contextmanager
-def opened(path: Path, limit: int | None = None) -> Iterator[Source]:
+def open_source(path: Path, limit: int | None = None) -> Iterator[Source]:
     """Read the arrays side by side, some rows of each at a time."""
     if is_compressed(path):
         raise FormatError(f"{path} is an archive that was packed once more; unpack it and read the 1 file inside")
@@ -108,7 +108,7 @@ def _blocks(path: Path, arrays: dict[str, _Array], rows: int) -> Iterator[Block]
             raise _damaged(path, error) from None
         scales = values["scales"].astype(np.float32) if "scales" in values else None
         with np.errstate(over="ignore"):
-            vectors = widened(values["vectors"], scales)
+            vectors = widen(values["vectors"], scales)
         check_finite(path, vectors, start)
         counts = values["counts"].astype(np.int64) if "counts" in values else None
         yield Block(_words(path, values["words"], start), vectors, counts)
@@ -126,7 +126,7 @@ def _words(path: Path, array: NDArray[Any], done: int) -> list[str]:
     return words
 
 
-def write(path: Path, source: Source, dtype: str) -> None:
+def write_source(path: Path, source: Source, dtype: str) -> None:
     """Write the arrays; words and numbers are all known before the archive begins, whose headers cannot be changed."""
     kind = stored_type(dtype)
     words: list[str] = []
@@ -134,7 +134,7 @@ def write(path: Path, source: Source, dtype: str) -> None:
     scales: list[NDArray[Any]] = []
     with atomic_file(path) as file, tempfile.TemporaryFile(dir=path.resolve().parent) as spool:
         for block in source.blocks:
-            values, scale = narrowed(block.vectors, dtype, block.words, len(words))
+            values, scale = narrow(block.vectors, dtype, block.words, len(words))
             spool.write(np.ascontiguousarray(values, kind).data)
             words += block.words
             counts += [] if block.counts is None else [block.counts]

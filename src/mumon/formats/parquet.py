@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from mumon.errors import FormatError, one_line, some_names
 from mumon.formats.base import Block, Source, as_format_errors, check_finite
-from mumon.formats.precision import narrowed, widened
-from mumon.formats.rows import recut
+from mumon.formats.blocks import resize_blocks
+from mumon.formats.precision import narrow, widen
 from mumon.utils.atomic import atomic_file
 from mumon.utils.compression import check_expansion
 
@@ -28,7 +28,7 @@ MAX_DIM = 1 << 20
 
 
 @contextmanager
-def opened(path: Path, limit: int | None = None) -> Iterator[Source]:
+def open_source(path: Path, limit: int | None = None) -> Iterator[Source]:
     """Read the columns, some rows at a time."""
     import pyarrow.parquet as pq
 
@@ -113,7 +113,7 @@ def _block(path: Path, batch: Any, dim: int, done: int) -> Block:
             raise FormatError(f"{path}: rows {done + 1} to {done + len(batch)} have a {name} that is null; drop them")
     scale = _numbers(column["scale"]).astype(np.float32) if "scale" in column else None
     with np.errstate(over="ignore"):
-        vectors = widened(_matrix(path, column["vector"], dim, done), scale)
+        vectors = widen(_matrix(path, column["vector"], dim, done), scale)
     check_finite(path, vectors, done)
     # as bytes: Parquet does not promise that its strings are valid UTF-8
     words = column["word"].cast(pa.large_string()).cast(pa.large_binary()).to_pylist()
@@ -137,14 +137,14 @@ def _numbers(array: Any) -> NDArray[Any]:
     return numbers
 
 
-def write(path: Path, source: Source, dtype: str) -> None:
+def write_source(path: Path, source: Source, dtype: str) -> None:
     """Write row groups of some 8 MB, so that no more is ever in memory."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     number = {"float32": pa.float32(), "float16": pa.float16(), "int8": pa.int8()}[dtype]
     fields = [pa.field("word", pa.string(), nullable=False)]
-    fields += [pa.field("count", pa.int64(), nullable=False)] if source.counted else []
+    fields += [pa.field("count", pa.int64(), nullable=False)] if source.has_counts else []
     fields += [pa.field("vector", pa.list_(pa.field("element", number, nullable=False), source.dim), nullable=False)]
     fields += [pa.field("scale", pa.float32(), nullable=False)] if dtype == "int8" else []
     schema = pa.schema(fields)
@@ -157,7 +157,7 @@ def write(path: Path, source: Source, dtype: str) -> None:
     }
     done = 0
     with atomic_file(path) as file, pq.ParquetWriter(file, schema, **options) as writer:
-        for block in recut(source, max(1, GROUP_NUMBERS // source.dim)):
+        for block in resize_blocks(source, max(1, GROUP_NUMBERS // source.dim)):
             writer.write_batch(_batch(schema, block, dtype, done), row_group_size=len(block.words))
             done += len(block.words)
 
@@ -165,7 +165,7 @@ def write(path: Path, source: Source, dtype: str) -> None:
 def _batch(schema: Any, block: Block, dtype: str, done: int) -> Any:
     import pyarrow as pa
 
-    values, scales = narrowed(block.vectors, dtype, block.words, done)
+    values, scales = narrow(block.vectors, dtype, block.words, done)
     kind = schema.field("vector").type
     flat = pa.array(np.ascontiguousarray(values).reshape(-1), kind.value_type)
     arrays = {

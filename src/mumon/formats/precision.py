@@ -32,10 +32,10 @@ def check_dtype(dtype: str, possible: Sequence[str], format: str) -> None:
         )
 
 
-def narrowed(vectors: Floats, dtype: str, words: Sequence[str], done: int = 0) -> tuple[NDArray[Any], Floats | None]:
+def narrow(vectors: Floats, dtype: str, words: Sequence[str], done: int = 0) -> tuple[NDArray[Any], Floats | None]:
     """Rows as they are written, and their scales if they have any; `done` rows came before.
 
-    >>> rows, scales = narrowed(np.array([[1.0, -0.5], [0, 0]], np.float32), "int8", ["a", "b"])
+    >>> rows, scales = narrow(np.array([[1.0, -0.5], [0, 0]], np.float32), "int8", ["a", "b"])
     >>> rows.tolist(), scales.round(4).tolist()
     ([[127, -64], [0, 0]], [0.007899999618530273, 0.0])
     """
@@ -57,7 +57,7 @@ def narrowed(vectors: Floats, dtype: str, words: Sequence[str], done: int = 0) -
     return np.rint(steps).clip(-LEVELS, LEVELS).astype(np.int8), scales
 
 
-def widened(rows: NDArray[Any], scales: Floats | None) -> Floats:
+def widen(rows: NDArray[Any], scales: Floats | None) -> Floats:
     """float32 rows from what was written."""
     wide: Floats = rows.astype(np.float32)
     if scales is not None:

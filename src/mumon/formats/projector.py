@@ -15,38 +15,38 @@ import numpy as np
 
 from mumon.errors import FormatError, some_names
 from mumon.formats.base import Block, Source, Stream, as_format_errors, open_stream
-from mumon.formats.pairs import METADATA_ENDING, atomic_pair, beside, found_beside
-from mumon.formats.text_rows import ROWS_AT_ONCE, Lines, TextRows, check_lines, line_blocks
+from mumon.formats.paired_files import METADATA_ENDING, atomic_pair, find_side_file, name_side_file
+from mumon.formats.text_rows import ROWS_AT_ONCE, Lines, TextRows, check_words_fit_lines, read_line_blocks
 from mumon.formats.word_lines import LineReader
 
 
-def metadata_of(path: Path) -> Path:
+def find_metadata(path: Path) -> Path:
     """The file of words: our name, or those of TensorFlow's tutorials and of gensim's script."""
     stem = path.name.removesuffix(".tsv")
     others = [path.with_name("metadata.tsv")] if stem == "vectors" else []
     if stem.endswith("_tensor"):
         others.append(path.with_name(stem.removesuffix("_tensor") + "_metadata.tsv"))
-    for place in (beside(path, METADATA_ENDING), *others):
+    for place in (name_side_file(path, METADATA_ENDING), *others):
         if place.is_file():
             return place
-    return found_beside(path, METADATA_ENDING)
+    return find_side_file(path, METADATA_ENDING)
 
 
 @contextmanager
-def opened(path: Path, limit: int | None = None) -> Iterator[Source]:
+def open_source(path: Path, limit: int | None = None) -> Iterator[Source]:
     """Read numbers and words from their two files."""
     with as_format_errors(path):
-        side = metadata_of(path)
+        side = find_metadata(path)
     with open_stream(path) as stream, open_stream(side) as lines:
         with as_format_errors(path):
-            blocks = line_blocks(stream.file, 0, path)
+            blocks = read_line_blocks(stream.file, 0, path)
             first = next(blocks, None)
         if first is None:
             raise FormatError(f"{path} is empty (0 bytes of vectors); write or download it again")
         rows = TextRows(path, first[1][0].count(b"\t") + 1, wordless=True)
         metadata = _Metadata(lines, side)
         found = _blocks(rows, chain([first], blocks), metadata, limit)
-        yield Source(path, rows.dim, found, limit, counted=metadata.counted, size=stream.size, tell=stream.tell)
+        yield Source(path, rows.dim, found, limit, has_counts=metadata.has_counts, size=stream.size, tell=stream.tell)
 
 
 class _Metadata:
@@ -61,7 +61,7 @@ class _Metadata:
         lowered = [name.strip().lower() for name in names]
         self._word = next((lowered.index(name) for name in ("word", "label", "name") if name in lowered), 0)
         self._count = lowered.index("count") if len(names) > 1 and "count" in lowered else None
-        self.counted = self._count is not None
+        self.has_counts = self._count is not None
         if len(names) > 1 and self._word == self._count:
             raise FormatError(f"{path} has the columns {some_names(names)} and none called word; name one so")
 
@@ -100,15 +100,15 @@ def _blocks(rows: TextRows, lines: Iterator[Lines], metadata: _Metadata, limit: 
         yield Block(words, vectors, None if counts is None else np.array(counts, np.int64))
 
 
-def write(path: Path, source: Source, dtype: str) -> None:
+def write_source(path: Path, source: Source, dtype: str) -> None:
     """Write numbers and words; the projector itself shows the first 100,000 or so."""
     template = "\t".join(["%.9g"] * source.dim) + "\n"
     done = 0
-    with atomic_pair(path, beside(path, METADATA_ENDING)) as (vectors, metadata):
-        if source.counted:
+    with atomic_pair(path, name_side_file(path, METADATA_ENDING)) as (vectors, metadata):
+        if source.has_counts:
             metadata.write(b"word\tcount\n")
         for block in source.blocks:
-            check_lines(block.words, done, source.dim)
+            check_words_fit_lines(block.words, done, source.dim)
             _check_words(block.words, done)
             for start in range(0, len(block.words), ROWS_AT_ONCE):
                 rows = block.vectors[start : start + ROWS_AT_ONCE].tolist()

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mumon.errors import FormatError, one_line
-from mumon.formats.base import Floats, first_non_finite_row
-from mumon.formats.precision import narrowed, widened
+from mumon.formats.base import Floats, find_non_finite_row
+from mumon.formats.precision import narrow, widen
 from mumon.utils.strict_json import parse
 
 TENSORS_NAME = "model.safetensors"
@@ -63,7 +63,7 @@ class TensorWriter:
         for start in range(0, len(vectors), ROWS_AT_ONCE):
             part = vectors[start : start + ROWS_AT_ONCE]
             names = [""] * len(part) if words is None else words[start : start + ROWS_AT_ONCE]
-            rows, scales = narrowed(part, self._dtype, names, self._rows)
+            rows, scales = narrow(part, self._dtype, names, self._rows)
             self._write(rows, STORED[CODES[self._dtype]])
             self._rows += len(part)
             if scales is not None:
@@ -111,7 +111,7 @@ def read_tensors(path: Path, V: int, D: int, zero_row: bool, output: bool) -> tu
         reason = one_line(error)
         raise FormatError(f"{path} cannot be read ({reason}); the file may be truncated, so save it again") from None
     for name, tensor in tensors.items():
-        bad = first_non_finite_row(tensor)
+        bad = find_non_finite_row(tensor)
         if bad is not None:
             raise FormatError(f"{path}: row {bad + 1} of {name} holds nan or inf; train the model again")
     if zero_row and tensors["embeddings"][V].any():
@@ -149,7 +149,7 @@ def _matrix(path: Path, shapes: dict[str, tuple[str, tuple[int, ...]]]) -> Float
     matrix = np.empty(shape, np.float32)
     for start in range(0, len(matrix), ROWS_AT_ONCE):
         part = slice(start, start + ROWS_AT_ONCE)
-        matrix[part] = widened(stored[part], None if scales is None else scales[part])
+        matrix[part] = widen(stored[part], None if scales is None else scales[part])
     return matrix
 
 

@@ -26,7 +26,7 @@ Lines = tuple[int, list[bytes]]  # the byte offset of the first line, and whole 
 Rows = tuple[list[bytes], Floats]
 
 
-def line_blocks(stream: IO[bytes], offset: int, path: Path) -> Iterator[Lines]:
+def read_line_blocks(stream: IO[bytes], offset: int, path: Path) -> Iterator[Lines]:
     """Cut a stream, which stands at byte `offset`, into blocks of whole lines, without the blank lines that end it."""
     rest = b""
     while chunk := stream.read(BLOCK_BYTES):
@@ -125,7 +125,7 @@ class TextRows:
         return word, values
 
 
-def decoded(words: list[bytes]) -> list[str]:
+def decode_words(words: list[bytes]) -> list[str]:
     """Words as text; bytes that are not UTF-8 are replaced."""
     return [word.decode("utf-8", "replace") for word in words]
 
@@ -137,7 +137,7 @@ def _number(field: bytes) -> float | None:
         return None
 
 
-def trailing_numbers(line: bytes) -> int:
+def count_trailing_numbers(line: bytes) -> int:
     """How many of a line's last fields are numbers, not counting its first field, which is always a word."""
     fields = line.split(b" ")[1:]
     return next((n for n, field in enumerate(reversed(fields)) if _number(field) is None), len(fields))
@@ -151,7 +151,7 @@ def write_rows(file: IO[bytes], source: Source) -> Iterator[Block]:
     template = "%s" + " %.9g" * source.dim + "\n"
     spaced, example, done = 0, "", 0
     for block in source.blocks:
-        check_lines(block.words, done, source.dim)
+        check_words_fit_lines(block.words, done, source.dim)
         with_spaces = [word for word in block.words if " " in word]
         spaced, example = spaced + len(with_spaces), example or next(iter(with_spaces), "")
         yield block
@@ -164,7 +164,7 @@ def write_rows(file: IO[bytes], source: Source) -> Iterator[Block]:
         log.warning("%d words contain spaces, like %r, which not every program can read back", spaced, example)
 
 
-def check_lines(words: list[str], done: int, dim: int) -> None:
+def check_words_fit_lines(words: list[str], done: int, dim: int) -> None:
     """Refuse words that would break a line, and rows longer than any reader takes."""
     for row, word in enumerate(words):
         if "\n" in word or "\r" in word:

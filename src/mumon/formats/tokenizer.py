@@ -8,7 +8,7 @@ from typing import Any
 from mumon.corpus.text import WORD
 
 
-def unknown_token(words: Sequence[str], wanted: Any) -> str:
+def choose_unknown_token(words: Sequence[str], wanted: Any) -> str:
     """The word that stands for all others: the one that was trained as such, or a name that is still free."""
     if isinstance(wanted, str):
         return wanted

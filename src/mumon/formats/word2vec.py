@@ -24,7 +24,7 @@ from mumon.formats.base import (
     is_compressed,
     open_stream,
 )
-from mumon.formats.text_rows import TextRows, decoded, line_blocks, trailing_numbers, write_rows
+from mumon.formats.text_rows import TextRows, count_trailing_numbers, decode_words, read_line_blocks, write_rows
 from mumon.utils.atomic import atomic_file
 
 CHUNK_BYTES = 1 << 23
@@ -34,14 +34,14 @@ MOST_ROWS = 10**12 - 1  # that there is room for in a header before they were co
 
 
 @contextmanager
-def opened_text(path: Path, limit: int | None = None) -> Iterator[Source]:
+def open_text(path: Path, limit: int | None = None) -> Iterator[Source]:
     """Read word2vec text, words with spaces included."""
     with _opened(path, limit, _text_blocks, lambda dim: 2 * dim + 1) as source:
         yield source
 
 
 @contextmanager
-def opened_binary(path: Path, limit: int | None = None) -> Iterator[Source]:
+def open_binary(path: Path, limit: int | None = None) -> Iterator[Source]:
     """Read word2vec binary in chunks, so that GoogleNews-vectors-negative300.bin.gz needs no unpacking."""
     with _opened(path, limit, _binary_blocks, lambda dim: 4 * dim + 1) as source:
         yield source
@@ -100,13 +100,15 @@ def _opened(
     with open_stream(path) as stream:
         with as_format_errors(path):
             shape = _Shape(stream.file, path, limit)
-            believed = shape.check_size(row_bytes(shape.dim))
-        yield Source(path, shape.dim, blocks(stream, shape), shape.wanted, believed, size=stream.size, tell=stream.tell)
+            size_checked = shape.check_size(row_bytes(shape.dim))
+        yield Source(
+            path, shape.dim, blocks(stream, shape), shape.wanted, size_checked, size=stream.size, tell=stream.tell
+        )
 
 
 def _text_blocks(stream: Stream, shape: _Shape) -> Iterator[Block]:
     rows = TextRows(shape.path, shape.dim)
-    parsed = rows.parse(line_blocks(stream.file, shape.offset, shape.path), shape.wanted)
+    parsed = rows.parse(read_line_blocks(stream.file, shape.offset, shape.path), shape.wanted)
     wider = True  # whether every row so far has more numbers than the header says
     while True:
         try:
@@ -114,8 +116,8 @@ def _text_blocks(stream: Stream, shape: _Shape) -> Iterator[Block]:
         except StopIteration as end:
             further = end.value
             break
-        wider = wider and all(map(trailing_numbers, words))
-        yield Block(decoded(words), vectors)
+        wider = wider and all(map(count_trailing_numbers, words))
+        yield Block(decode_words(words), vectors)
     if rows.done < shape.wanted:
         raise FormatError(
             f"{shape.path} ends after {rows.done} of the {shape.count} rows in its header; the file may be truncated"
@@ -177,7 +179,7 @@ def _binary_block(shape: _Shape, words: list[bytes], values: list[bytes], starts
     if not finite.all():
         bad = int(finite.argmin())
         raise FormatError(f"{shape.path}: row {done + bad + 1} at byte {starts[bad]} holds nan or inf; remove the row")
-    return Block(decoded(words), vectors.astype(np.float32, copy=False))
+    return Block(decode_words(words), vectors.astype(np.float32, copy=False))
 
 
 class _Header:
@@ -203,7 +205,7 @@ def write_text(path: Path, source: Source, dtype: str) -> None:
         header = _Header(file, source)
         for block in write_rows(file, source):
             example = example or block.words[0]
-            wider = wider and all(trailing_numbers(word.encode()) for word in block.words)
+            wider = wider and all(count_trailing_numbers(word.encode()) for word in block.words)
             rows += len(block.words)
         if wider:
             raise FormatError(

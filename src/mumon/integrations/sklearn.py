@@ -144,7 +144,7 @@ class Word2VecVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _fit(self, documents: list[list[str]]) -> None:
         from mumon.utils.validation import finite_number
-        from mumon.vectors.pooling import common_direction, counts_in, rows_of, sif_weights
+        from mumon.vectors.pooling import count_words, find_common_direction, find_rows, sif_weights
 
         self._check_choices()
         wv = self._fitted_vectors(documents)
@@ -152,11 +152,11 @@ class Word2VecVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.weights_ = self.component_ = None
         if self.pooling == "sif":
             a = finite_number("sif_a", self.sif_a, above=0)
-            rows, _ = rows_of(documents, wv.key_to_index)
+            rows, _ = find_rows(documents, wv.key_to_index)
             counted = wv.counts is not None and bool(wv.counts.any())
-            self.weights_ = sif_weights(wv.counts if counted else counts_in(rows, len(wv)), a)  # type: ignore[arg-type]
+            self.weights_ = sif_weights(wv.counts if counted else count_words(rows, len(wv)), a)  # type: ignore[arg-type]
             if self.remove_component:
-                self.component_ = common_direction(self._pooled(documents))
+                self.component_ = find_common_direction(self._pooled(documents))
 
     def _fitted_vectors(self, documents: list[list[str]]) -> WordVectors:
         from mumon.vectors.word_vectors import WordVectors
@@ -182,18 +182,18 @@ class Word2VecVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _pooled(self, documents: list[list[str]]) -> npt.NDArray[np.float32]:
-        from mumon.vectors.pooling import pooled, rows_of
+        from mumon.vectors.pooling import find_rows, pool_rows
 
-        return pooled(*rows_of(documents, self.wv_.key_to_index), self.wv_.vectors, self.weights_)
+        return pool_rows(*find_rows(documents, self.wv_.key_to_index), self.wv_.vectors, self.weights_)
 
     def _transform(self, documents: list[list[str]]) -> npt.NDArray[np.float32]:
-        from mumon.vectors.pooling import unit_rows, without
+        from mumon.vectors.pooling import remove_direction, scale_rows_to_unit
 
         self._check_choices()
         result = self._pooled(documents)
         if self.component_ is not None:
-            result = without(result, self.component_)
-        return unit_rows(result) if self.norm == "l2" else result
+            result = remove_direction(result, self.component_)
+        return scale_rows_to_unit(result) if self.norm == "l2" else result
 
     def _check_choices(self) -> None:
         if self.pooling not in ("mean", "sif"):

@@ -16,8 +16,9 @@ from typing import Any
 
 from mumon import __version__
 from mumon.errors import FormatError, OptionError
-from mumon.formats.checkpoint import State, read_checkpoint, run_of, write_state
-from mumon.formats.directory import Description, LoadedModel, write_tensors
+from mumon.formats.checkpoint import CheckpointState, read_checkpoint, read_run_id, write_state
+from mumon.formats.directory import LoadedModel, ModelDescription
+from mumon.formats.tensors import write_tensors
 from mumon.training.run_state import Position
 from mumon.training.weights import Matrix
 from mumon.utils.atomic import swap, sync_directory, sync_tree
@@ -118,13 +119,13 @@ class Checkpoints:
             self._claim.release()
             self._claim = None
 
-    def start(self, progress: Progress, finished: Sequence[str] = ()) -> tuple[LoadedModel, State] | None:
+    def start(self, progress: Progress, finished: Sequence[str] = ()) -> tuple[LoadedModel, CheckpointState] | None:
         """Begin a run; gives where to go on, or None for the beginning. The runs `finished` are over."""
         for path in self.folder.glob(".epoch-*.tmp"):
             if TEMPORARY.fullmatch(path.name):  # of a killed run: nobody else may write here
                 shutil.rmtree(path, ignore_errors=True)
                 self._ours = True
-        self._old = {path for path in self._everything() if finished and run_of(path) in finished}
+        self._old = {path for path in self._everything() if finished and read_run_id(path) in finished}
         found = self.found()
         self._ours = self._ours or bool(found)
         if found and self.resume:
@@ -146,7 +147,7 @@ class Checkpoints:
         """Remove the checkpoints of this run and of those it did without: the finished model is saved."""
         try:
             with self.held():
-                done = [path for path in self._everything() if path in self._old or run_of(path) == self.run_id]
+                done = [path for path in self._everything() if path in self._old or read_run_id(path) == self.run_id]
                 self._remove([*done, *self.folder.glob("damaged-*.mumon")])
         except OptionError:  # another run has the folder now, and has removed them
             return
@@ -181,7 +182,7 @@ class Checkpoints:
             except FileNotFoundError:  # another run has just ended and removed the folder
                 continue
 
-    def _newest(self, found: list[Path], progress: Progress) -> tuple[LoadedModel, State]:
+    def _newest(self, found: list[Path], progress: Progress) -> tuple[LoadedModel, CheckpointState]:
         """The newest whole checkpoint; damaged ones are put aside, so that they do not count among the last two."""
         damaged: dict[Path, str] = {}
         for path in found:
@@ -218,7 +219,7 @@ class Subject:
 
     vectors: Matrix
     output: Matrix
-    description: Callable[[], Description]  # of the words, which stay the same
+    description: Callable[[], ModelDescription]  # of the words, which stay the same
     details: Callable[[Position], Callable[[str], Details]]  # in two steps: the second may take its time
     tokens: int  # of all epochs
 
@@ -229,7 +230,7 @@ class Details:
 
     training: dict[str, Any]
     history: list[dict[str, Any]]
-    state: State
+    state: CheckpointState
 
 
 class CheckpointKeeper:
@@ -237,7 +238,7 @@ class CheckpointKeeper:
 
     def __init__(self, checkpoints: Checkpoints, subject: Subject, progress: Progress, tokens: int = 0) -> None:
         self._checkpoints, self._subject, self._progress = checkpoints, subject, progress
-        self._description: Description | None = None
+        self._description: ModelDescription | None = None
         self._writer: threading.Thread | None = None
         self._failure: Exception | None = None
         self._wait(tokens, 0.0)
@@ -305,7 +306,7 @@ class CheckpointKeeper:
         return path
 
     def _publish(
-        self, temporary: Path, path: Path, description: Description, details: Callable[[str], Details]
+        self, temporary: Path, path: Path, description: ModelDescription, details: Callable[[str], Details]
     ) -> None:
         try:
             about = details(self._checkpoints.run_id)

@@ -53,8 +53,8 @@ def gathered_on_disk(source: Source) -> LoadedVectors:
     """What a reader of vectors gives, with the rows in a file rather than in memory."""
     from mumon.formats.base import LoadedVectors
 
-    if source.whole is not None:
-        return source.whole
+    if source.loaded is not None:
+        return source.loaded
     words: list[str] = []
     counts = []
     with _nameless_file() as file:
@@ -66,7 +66,7 @@ def gathered_on_disk(source: Source) -> LoadedVectors:
             words += block.words
             counts.append(block.counts)
         vectors = _mapped(file, 4 * len(words) * source.dim).view(np.float32).reshape(-1, source.dim)
-    known = np.concatenate([part for part in counts if part is not None]) if source.counted else None
+    known = np.concatenate([part for part in counts if part is not None]) if source.has_counts else None
     return LoadedVectors(words, vectors, known, source.subwords)
 
 

@@ -17,7 +17,7 @@ from mumon.training.prediction import word_probabilities
 from mumon.training.settings import Settings
 from mumon.training.weights import Filling, Matrix, copy_rows, initial_rows, move_rows, new_matrix
 from mumon.utils.progress import Progress, chosen_progress
-from mumon.vectors.keys import checked_topn
+from mumon.vectors.keys import check_topn
 from mumon.vectors.word_vectors import WordVectors
 
 
@@ -135,7 +135,7 @@ class ModelRows:
         if not rows:
             return None
         chances = word_probabilities(wv.vectors, output, rows, self.settings.cbow_mean)
-        best = np.argsort(-chances, kind="stable")[: max(checked_topn(topn), 0)]
+        best = np.argsort(-chances, kind="stable")[: max(check_topn(topn), 0)]
         return [(wv.index_to_key[row], float(chances[row])) for row in best]  # type: ignore[return-value]
 
     def estimate_memory(self, vocab_size: int | None = None, report: dict[str, int] | None = None) -> dict[str, int]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mumon.corpus import EncodedCorpus, TextOptions
-from mumon.formats.checkpoint import State
+from mumon.formats.checkpoint import CheckpointState
 from mumon.formats.directory import LoadedModel, has_integer_keys
 from mumon.training.checkpoints import CheckpointKeeper, Checkpoints
 from mumon.training.model_rows import ModelRows
@@ -183,7 +183,7 @@ class ModelRuns(ModelRows):
         return CheckpointKeeper(checkpoints, subject, progress, position.tokens)
 
     def _restore(
-        self, loaded: LoadedModel, state: State, corpus: EncodedCorpus, progress: Progress
+        self, loaded: LoadedModel, state: CheckpointState, corpus: EncodedCorpus, progress: Progress
     ) -> tuple[Schedule, Position]:
         """Take over words, matrices and history from a checkpoint; gives its schedule and where in it to go on."""
         refuse_changed_corpus(state, corpus)

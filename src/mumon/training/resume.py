@@ -14,8 +14,8 @@ from mumon.corpus import EncodedCorpus
 from mumon.corpus.digest import corpus_digest
 from mumon.corpus.vocabulary import Vocabulary
 from mumon.errors import FormatError, OptionError, one_line
-from mumon.formats.checkpoint import State, vocabulary_digest
-from mumon.formats.directory import Description, LoadedModel
+from mumon.formats.checkpoint import CheckpointState, digest_vocabulary
+from mumon.formats.directory import LoadedModel, ModelDescription
 from mumon.training.checkpoints import Details, Subject
 from mumon.training.run_state import Epoch, Position, Tally
 from mumon.training.settings import Schedule
@@ -26,7 +26,7 @@ AT_ONCE = 1 << 14  # rows
 ANEW = "or start anew with --restart (in Python: restart=True)"
 
 
-def refuse_changed_options(state: State, plan: dict[str, Any]) -> None:
+def refuse_changed_options(state: CheckpointState, plan: dict[str, Any]) -> None:
     """Name the options in which a run would differ from the one it is to go on with."""
     changed = [name for name in {**state.plan, **plan} if state.plan.get(name) != plan.get(name)]
     if changed:
@@ -35,7 +35,7 @@ def refuse_changed_options(state: State, plan: dict[str, Any]) -> None:
         raise OptionError(f"the unfinished run has {then} where {now} is asked for; give it the same options, {ANEW}")
 
 
-def refuse_changed_corpus(state: State, corpus: EncodedCorpus) -> None:
+def refuse_changed_corpus(state: CheckpointState, corpus: EncodedCorpus) -> None:
     """Refuse another text."""
     if corpus.tokens != state.corpus_tokens:
         raise OptionError(
@@ -49,7 +49,7 @@ def refuse_changed_corpus(state: State, corpus: EncodedCorpus) -> None:
         )
 
 
-def refuse_changed_blocks(state: State, blocks: int) -> None:
+def refuse_changed_blocks(state: CheckpointState, blocks: int) -> None:
     """Refuse the same text, cut into other blocks."""
     if blocks != state.blocks:
         raise OptionError(
@@ -58,7 +58,7 @@ def refuse_changed_blocks(state: State, blocks: int) -> None:
         )
 
 
-def standing(loaded: LoadedModel, state: State) -> tuple[list[Epoch], Schedule, Position]:
+def standing(loaded: LoadedModel, state: CheckpointState) -> tuple[list[Epoch], Schedule, Position]:
     """The history before the run of a checkpoint, the schedule of the run, and how far it had come."""
     epochs = [Epoch.from_json(epoch) for epoch in loaded.history]
     position = Position(epochs[state.first_epoch :], Tally.from_json(state.tally))
@@ -95,15 +95,15 @@ def subject_of(
 
         def complete(run: str) -> Details:
             if not digests:  # the same for every checkpoint of the run
-                digests.update(corpus=corpus_digest(corpus), vocabulary=vocabulary_digest(vocabulary.words))
+                digests.update(corpus=corpus_digest(corpus), vocabulary=digest_vocabulary(vocabulary.words))
             about: dict[str, Any] = {"corpus_tokens": corpus.tokens, **digests, "blocks": blocks, "tally": tally}
-            state = State(run, __version__, plan, asdict(schedule), len(before), **about)
+            state = CheckpointState(run, __version__, plan, asdict(schedule), len(before), **about)
             return Details(config(now), epochs, state)
 
         return complete
 
-    def description() -> Description:
-        return Description(vocabulary.words, vocabulary.counts, vectors.shape[1], vocabulary.unk)
+    def description() -> ModelDescription:
+        return ModelDescription(vocabulary.words, vocabulary.counts, vectors.shape[1], vocabulary.unk)
 
     return Subject(vectors, output, description, details, int(plan["epochs"]) * corpus.tokens)
 
@@ -112,7 +112,7 @@ def start_digest(vocabulary: Vocabulary | None, vectors: Matrix | None) -> str |
     """A digest of the words, counts and vectors that a run is given to begin with; None if it begins with nothing."""
     if vocabulary is None:
         return None
-    digest = zlib.crc32(vocabulary.counts.tobytes(), zlib.crc32(vocabulary_digest(vocabulary.words).encode()))
+    digest = zlib.crc32(vocabulary.counts.tobytes(), zlib.crc32(digest_vocabulary(vocabulary.words).encode()))
     for first in range(0, 0 if vectors is None else len(vectors), AT_ONCE):
         digest = zlib.crc32(np.ascontiguousarray(vectors[first : first + AT_ONCE]).data, digest)  # type: ignore[index]
     return f"{digest:08x}"

@@ -20,7 +20,7 @@ from mumon.vectors.neighbours import Floats
 from mumon.vectors.word_vectors import WordVectors
 
 Method = Literal["add", "mul"]
-BLOCK = 512  # rows of the vocabulary at a time: their cosines with 1,000 words fill 2 MB, a second-level cache
+BLOCK_ROWS = 512  # rows of the vocabulary at a time: their cosines with 1,000 words fill 2 MB, a second-level cache
 
 
 def solve(
@@ -48,7 +48,7 @@ def solve(
     rows, places = np.unique(asked, return_inverse=True)
     places = np.ascontiguousarray(places.reshape(-1, 3).astype(np.int32))
     units = _units(wv, rows)
-    workers = max(1, min(workers or available_cores(), -(-end // BLOCK)))
+    workers = max(1, min(workers or available_cores(), -(-end // BLOCK_ROWS)))
     edges = np.linspace(0, end, workers + 1).astype(int).tolist()
     done = [0] * workers
 
@@ -57,8 +57,8 @@ def solve(
 
         scores = np.full(len(asked), -np.inf, np.float32)
         answers = np.full(len(asked), -1, np.int64)
-        for first in range(edges[worker], edges[worker + 1], BLOCK):
-            block = slice(first, min(first + BLOCK, edges[worker + 1]))
+        for first in range(edges[worker], edges[worker + 1], BLOCK_ROWS):
+            block = slice(first, min(first + BLOCK_ROWS, edges[worker + 1]))
             cosines = np.ascontiguousarray(units @ _units(wv, block).T)
             best_answers(cosines, places, rows, first, method == "mul", scores, answers)
             done[worker] = block.stop - edges[worker]

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from mumon.errors import FormatError, OptionError, one_line
 from mumon.utils.progress import Progress, chosen_progress
-from mumon.vectors.keys import Items, Ranking, checked_topn
-from mumon.vectors.neighbours import Floats, unit
+from mumon.vectors.keys import Items, Ranking, check_topn
+from mumon.vectors.neighbours import Floats, scale_to_unit
 
 if TYPE_CHECKING:
-    from mumon.vectors.search import Searching
+    from mumon.vectors.search import Search
 
 DTYPES = ("f32", "f16", "i8")
 CHUNK = 4096  # rows added between two looks at the progress bar
@@ -31,7 +31,7 @@ class Index:
 
     def __init__(
         self,
-        wv: Searching,
+        wv: Search,
         *,
         connectivity: int = 16,
         expansion_add: int = 128,
@@ -61,9 +61,9 @@ class Index:
             self._build(reporter)
 
     def _build(self, progress: Progress) -> None:
-        from mumon.formats.base import first_non_finite_row
+        from mumon.formats.base import find_non_finite_row
 
-        bad = first_non_finite_row(self.wv.vectors[: self._rows])
+        bad = find_non_finite_row(self.wv.vectors[: self._rows])
         if bad is not None:
             raise FormatError(
                 f"the vector of {self.wv.index_to_key[bad]!r} holds nan or inf; no index can be made of it"
@@ -113,7 +113,7 @@ class Index:
             raise OptionError(
                 f"queries of shape {queries.shape} were given; give rows of {self.wv.vector_size} numbers"
             )
-        topn = max(0, min(checked_topn(topn), self._rows))
+        topn = max(0, min(check_topn(topn), self._rows))
         most = 0 if exclude is None else max((len(list(rows)) for rows in exclude), default=0)
         wanted = topn if self.dtype == "f32" else 2 * topn  # rounded numbers may put a true neighbour a little too late
         count = min(wanted + most, len(self))
@@ -147,12 +147,12 @@ class Index:
 
         A neighbour as near as the last true one counts as well.
         """
-        topn = checked_topn(topn)
+        topn = check_topn(topn)
         rows = np.flatnonzero(self.wv.norms[: self._rows])
         if not len(rows) or sample < 1 or topn < 1:
             raise OptionError(f"sample is {sample} of {len(rows)} vectors and topn {topn}; all must be at least 1")
         chosen = np.sort(np.random.default_rng(seed).choice(rows, min(sample, len(rows)), replace=False))
-        queries = np.array([unit(self.wv.vectors[row]) for row in chosen])
+        queries = np.array([scale_to_unit(self.wv.vectors[row]) for row in chosen])
         itself = [[row] for row in chosen.tolist()]
         exact = self.wv.nearest(queries, topn, itself)[1]
         found = self.nearest(queries, topn, itself)[1]
@@ -169,7 +169,7 @@ class Index:
         write(path, self.wv, bytes(self._index.save()))
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], wv: Searching) -> Index:
+    def load(cls, path: str | os.PathLike[str], wv: Search) -> Index:
         """Read an index; refused if it was made of other vectors than `wv`."""
         from mumon.vectors.ann_index_file import read
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mumon.corpus.subwords import Subwords
 from mumon.errors import FormatError
-from mumon.vectors.neighbours import Floats, unit
+from mumon.vectors.neighbours import Floats, scale_to_unit
 from mumon.vectors.word_vectors import Key, WordVectors
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class FastTextVectors(WordVectors):
         made = self._made(key)
         if made is None:
             return super().get_vector(key, norm)
-        vector = unit(made) if norm else made
+        vector = scale_to_unit(made) if norm else made
         vector.setflags(write=False)
         return vector
 

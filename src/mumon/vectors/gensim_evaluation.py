@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from mumon.errors import FormatError, OptionError
 from mumon.utils.text_files import read_lines
 from mumon.vectors.analogies import solve
-from mumon.vectors.neighbours import cosines
+from mumon.vectors.neighbours import compute_cosines
 from mumon.vectors.word_vectors import WordVectors
 
 Section = dict[str, Any]
@@ -28,7 +28,7 @@ TOPN = 5  # how many answers gensim looks at for one that is not a question word
 log = logging.getLogger(__name__)
 
 
-def word_pairs(
+def evaluate_word_pairs(
     wv: WordVectors,
     pairs: str | os.PathLike[str],
     delimiter: str = "\t",
@@ -53,7 +53,7 @@ def word_pairs(
     places, scores = np.array(rows, np.int64).reshape(-1, 2), np.array(gold)
     known = np.all(places >= 0, axis=1)
     values = np.zeros(len(places))
-    values[known] = cosines(wv.vectors, places[known, 0], places[known, 1])
+    values[known] = compute_cosines(wv.vectors, places[known, 0], places[known, 1])
     kept = np.ones_like(known) if dummy4unknown else known
     if kept.sum() < 2:
         raise FormatError(
@@ -66,7 +66,7 @@ def word_pairs(
     return pearson, spearman, unknown
 
 
-def word_analogies(
+def evaluate_word_analogies(
     wv: WordVectors,
     analogies: str | os.PathLike[str],
     restrict_vocab: int = 300_000,

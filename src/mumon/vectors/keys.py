@@ -20,9 +20,9 @@ Ranking: TypeAlias = list[tuple[Any, float]]  # a key is str or int, as the vect
 
 SUGGEST_FROM = 20_000  # frequent words that a misspelt one is compared with
 KEY_TYPES = (str, int, np.integer)
-ONE_KIND = "give all of them as strings (str()), or all as integers"
+ONE_KIND_HINT = "give all of them as strings (str()), or all as integers"
 
-RENAMED = {  # gensim 3 and before
+RENAMED_ATTRIBUTES = {  # gensim 3 and before
     "vocab": "key_to_index (word to row), and get_vecattr(word, 'count')",
     "index2word": "index_to_key",
     "index2entity": "index_to_key",
@@ -81,10 +81,10 @@ class UnsupportedError(OptionError, NotImplementedError):
     """A method that has no meaning for word vectors."""
 
 
-def checked_keys(keys: Iterable[Any]) -> list[Any]:
+def check_keys(keys: Iterable[Any]) -> list[Any]:
     """The keys as a list of str or a list of int; refused if they are of two kinds, or of another.
 
-    >>> checked_keys(np.array([3, 1])), checked_keys(("a", "b"))
+    >>> check_keys(np.array([3, 1])), check_keys(("a", "b"))
     ([3, 1], ['a', 'b'])
     """
     listed: list[Any] = keys.tolist() if isinstance(keys, np.ndarray) else list(keys)
@@ -93,7 +93,7 @@ def checked_keys(keys: Iterable[Any]) -> list[Any]:
         return listed
     for place, key in enumerate(listed, 1):
         if not isinstance(key, KEY_TYPES) or isinstance(key, bool):
-            raise FormatError(f"key {place} of {len(listed)} is {key!r} ({type(key).__name__}); {ONE_KIND}")
+            raise FormatError(f"key {place} of {len(listed)} is {key!r} ({type(key).__name__}); {ONE_KIND_HINT}")
     plain = [str(key) if isinstance(key, str) else int(key) for key in listed]
     check_one_kind(plain)
     return plain
@@ -104,7 +104,7 @@ def check_one_kind(keys: Sequence[Any], others: Sequence[Any] = ()) -> None:
     first = next((key for key in (*others[:1], *keys[:1])), None)
     strange = next((key for key in keys if isinstance(key, str) != isinstance(first, str)), None)
     if strange is not None:
-        raise FormatError(f"some keys are like {first!r} and others like {strange!r}; {ONE_KIND}")
+        raise FormatError(f"some keys are like {first!r} and others like {strange!r}; {ONE_KIND_HINT}")
 
 
 def as_list(items: Items) -> list[Any]:
@@ -116,7 +116,7 @@ def as_list(items: Items) -> list[Any]:
     return list(items)  # type: ignore[arg-type]
 
 
-def checked_topn(topn: Any) -> int:
+def check_topn(topn: Any) -> int:
     """How many answers are wanted, as an int."""
     try:
         return operator.index(topn)
@@ -124,11 +124,11 @@ def checked_topn(topn: Any) -> int:
         raise OptionError(f"topn is {topn!r} where a whole number is needed; give one, like 10") from None
 
 
-class Renamed:
+class RenamedAttribute:
     """An attribute that only says what it is called now."""
 
     def __init__(self, name: str) -> None:
-        self._sentence = f"gensim 3's {name!r} is called otherwise since gensim 4; use {RENAMED[name]}"
+        self._sentence = f"gensim 3's {name!r} is called otherwise since gensim 4; use {RENAMED_ATTRIBUTES[name]}"
 
     def __get__(self, owner: object, kind: type | None = None) -> Any:
         raise AttributeError(self._sentence)

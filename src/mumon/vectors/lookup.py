@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from mumon.errors import OptionError
 from mumon.vectors.keys import KEY_TYPES, Key, UnknownKeyError
-from mumon.vectors.neighbours import Floats, row_norms, unit
+from mumon.vectors.neighbours import Floats, compute_norms, scale_to_unit
 from mumon.vectors.storage import Storage
 
-FEW = 4  # rows that are added up faster one by one
-SUMMED = 4096  # rows added up at a time: they are copied to float64
+MAX_SINGLE_ROWS = 4  # rows that are added up faster one by one
+SUM_BLOCK_ROWS = 4096  # rows added up at a time: they are copied to float64
 
 
 class Lookup(Storage):
@@ -57,7 +57,7 @@ class Lookup(Storage):
     def get_vector(self, key: Key, norm: bool = False) -> Floats:
         """The vector of a word, read-only; `norm` scales it to length 1."""
         row: Floats = self._vectors[self.get_index(key)]
-        vector = unit(row) if norm else row.view()
+        vector = scale_to_unit(row) if norm else row.view()
         vector.setflags(write=False)  # changing it in place would leave the norms wrong
         return vector
 
@@ -107,20 +107,20 @@ class Lookup(Storage):
             total += abs(weight)
         mean += self._sum_of_rows(places, shares, pre_normalize)
         mean = mean / total if total else mean
-        return (unit(mean) if post_normalize else mean).astype(np.float32)
+        return (scale_to_unit(mean) if post_normalize else mean).astype(np.float32)
 
     def _sum_of_rows(self, places: list[int], weights: list[float], norm: bool) -> NDArray[np.float64]:
         """The rows, each scaled to length 1 if `norm` and times its weight, added up: many at once, which is faster."""
         vectors, total = self._vectors, np.zeros(self.vector_size)
-        if len(places) <= FEW:
+        if len(places) <= MAX_SINGLE_ROWS:
             for place, weight in zip(places, weights, strict=True):
-                total += weight * (unit(vectors[place]) if norm else vectors[place])
+                total += weight * (scale_to_unit(vectors[place]) if norm else vectors[place])
             return total
-        for start in range(0, len(places), SUMMED):
-            rows = vectors[places[start : start + SUMMED]].astype(np.float64)
-            shares = np.array(weights[start : start + SUMMED])
+        for start in range(0, len(places), SUM_BLOCK_ROWS):
+            rows = vectors[places[start : start + SUM_BLOCK_ROWS]].astype(np.float64)
+            shares = np.array(weights[start : start + SUM_BLOCK_ROWS])
             if norm:
-                lengths = row_norms(rows)
+                lengths = compute_norms(rows)
                 lengths[lengths == 0] = 1
                 shares /= lengths
             total += shares @ rows

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from mumon.errors import OptionError
 from mumon.vectors.attributes import Attributes
-from mumon.vectors.keys import KEY_TYPES, Key, VecattrTypeError, check_one_kind, checked_keys
+from mumon.vectors.keys import KEY_TYPES, Key, VecattrTypeError, check_keys, check_one_kind
 from mumon.vectors.neighbours import Floats
 from mumon.vectors.storage import Norms
 
 log = logging.getLogger(__name__)
 
 
-class Changing(Attributes):
+class Mutation(Attributes):
     """Keys, rows, counts and other attributes change together, or not at all."""
 
     def add_vector(self, key: Key, vector: NDArray[Any] | Sequence[float]) -> int:
@@ -46,7 +46,7 @@ class Changing(Attributes):
         `extras` are further attributes, an array for each name with a value for each word, such as {"count": [3, 1]}.
         What is not given is 0 for the new words. Rows that the constructor reserved are filled first.
         """
-        names = checked_keys([keys] if isinstance(keys, KEY_TYPES) else keys)
+        names = check_keys([keys] if isinstance(keys, KEY_TYPES) else keys)
         rows = np.asarray(weights, np.float32)
         rows = rows.reshape(1, -1) if isinstance(keys, KEY_TYPES) else rows
         rows = rows.reshape(0, self.vector_size) if not names and not rows.size else rows
@@ -135,10 +135,10 @@ class Changing(Attributes):
 
         `lockf` is how far training may move those vectors afterwards (`vectors_lockf`): 0 freezes them, 1 does not.
         """
-        from mumon.vectors.word2vec_options import common_rows
+        from mumon.vectors.word2vec_options import read_common_rows
 
         wanted = {str(key): row for key, row in self.key_to_index.items()} if self.integer_keys else self.key_to_index
-        places, rows = common_rows(fname, wanted, self.vector_size, binary, encoding, unicode_errors)
+        places, rows = read_common_rows(fname, wanted, self.vector_size, binary, encoding, unicode_errors)
         self._writable()[places] = rows
         locks = self.vectors_lockf
         self.vectors_lockf = np.full(len(self), locks[0], np.float32) if len(locks) == 1 else locks.copy()

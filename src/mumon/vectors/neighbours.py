@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 Floats: TypeAlias = NDArray[np.float32]
 
 BLOCK_SCORES = 1 << 22  # scores held at once by a batch of queries: 16 MB
-BATCH = 512  # queries scored in one pass over the matrix
+QUERY_BATCH = 512  # queries scored in one pass over the matrix
 
 
-def nearest(
+def find_nearest(
     vectors: Floats,
     norms: Floats,
     queries: NDArray[Any],
@@ -33,16 +33,16 @@ def nearest(
     topn = max(0, min(topn, end - start))
     indices = np.full((len(queries), topn), -1, np.int64)
     scores = np.full((len(queries), topn), -np.inf, np.float32)
-    for first in range(0, len(queries) if topn else 0, BATCH):
-        batch = slice(first, first + BATCH)
+    for first in range(0, len(queries) if topn else 0, QUERY_BATCH):
+        batch = slice(first, first + QUERY_BATCH)
         left_out = _pairs(exclude[batch]) if exclude is not None else np.empty((0, 2), np.int64)
         for begin, block in score_blocks(vectors, norms, queries[batch], start, end):
             here = left_out[(left_out[:, 1] >= begin) & (left_out[:, 1] < begin + block.shape[1])]
             block[here[:, 0], here[:, 1] - begin] = -np.inf
-            best = largest(block, topn)
+            best = find_largest(block, topn)
             rivals = np.concatenate([scores[batch], np.take_along_axis(block, best, 1)], axis=1)
             places = np.concatenate([indices[batch], best + begin], axis=1)
-            kept = largest(rivals, topn)
+            kept = find_largest(rivals, topn)
             scores[batch] = np.take_along_axis(rivals, kept, 1)
             indices[batch] = np.take_along_axis(places, kept, 1)
     indices[np.isneginf(scores)] = -1
@@ -59,36 +59,36 @@ def score_blocks(vectors: Floats, norms: Floats, queries: Floats, start: int, en
         yield begin, np.divide(scores, lengths, out=scores, where=lengths > 0)  # a row of zeros keeps its 0
 
 
-def scores_of_one(vectors: Floats, norms: Floats, query: Floats, start: int, end: int) -> Floats:
+def score_query(vectors: Floats, norms: Floats, query: Floats, start: int, end: int) -> Floats:
     """The scores of one query (D,) with rows [start, end)."""
-    return joined([scores[0] for _, scores in score_blocks(vectors, norms, query[None], start, end)])
+    return join_scores([scores[0] for _, scores in score_blocks(vectors, norms, query[None], start, end)])
 
 
-def cosines(vectors: Floats, left: NDArray[np.int64], right: NDArray[np.int64]) -> Floats:
+def compute_cosines(vectors: Floats, left: NDArray[np.int64], right: NDArray[np.int64]) -> Floats:
     """The cosine of row left[i] with row right[i], for each i; 0 where one of them is all zeros.
 
     Computed in float64 and rounded, so that pairs that are equally similar tie.
     """
     a, b = vectors[left].astype(np.float64), vectors[right].astype(np.float64)
-    lengths = row_norms(a) * row_norms(b)
+    lengths = compute_norms(a) * compute_norms(b)
     products = np.einsum("ij,ij->i", a, b)
     return np.asarray(np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0), np.float32)
 
 
-def row_norms(matrix: NDArray[Any]) -> NDArray[Any]:
+def compute_norms(matrix: NDArray[Any]) -> NDArray[Any]:
     """The Euclidean length of each row."""
     lengths: NDArray[Any] = np.sqrt(np.einsum("ij,ij->i", matrix, matrix))  # no V x D array of squares
     return lengths
 
 
-def unit(vector: NDArray[Any]) -> NDArray[Any]:
+def scale_to_unit(vector: NDArray[Any]) -> NDArray[Any]:
     """The vector at length 1; zeros stay zeros."""
     length = np.sqrt(vector @ vector)
     scaled: NDArray[Any] = vector / length if length > 0 else vector.copy()
     return scaled
 
 
-def largest(scores: NDArray[Any], n: int) -> NDArray[np.int64]:
+def find_largest(scores: NDArray[Any], n: int) -> NDArray[np.int64]:
     """Columns of the n largest of each row, best first, the earlier column first where two are equal."""
     n = min(n, scores.shape[1])
     if n < scores.shape[1]:
@@ -111,6 +111,6 @@ def _pairs(exclude: Sequence[Iterable[int]]) -> NDArray[np.int64]:
     return np.array(pairs, np.int64).reshape(-1, 2)
 
 
-def joined(blocks: list[Floats]) -> Floats:
+def join_scores(blocks: list[Floats]) -> Floats:
     """The scores of consecutive blocks of rows as one array."""
     return np.concatenate(blocks) if blocks else np.empty(0, np.float32)

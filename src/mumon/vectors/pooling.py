@@ -16,7 +16,9 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float32]
 
 
-def rows_of(documents: Sequence[Sequence[str]], index: Mapping[str, int]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+def find_rows(
+    documents: Sequence[Sequence[str]], index: Mapping[str, int]
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """The rows of the words that have one, document after document, and where each document begins and ends in them."""
     lengths = np.fromiter(map(len, documents), np.int64, len(documents))
     rows = np.fromiter(map(index.get, chain.from_iterable(documents), repeat(-1)), np.int64, int(lengths.sum()))
@@ -24,11 +26,13 @@ def rows_of(documents: Sequence[Sequence[str]], index: Mapping[str, int]) -> tup
     return rows[rows >= 0], known[np.concatenate([[0], np.cumsum(lengths)])]
 
 
-def pooled(rows: npt.NDArray[Any], edges: npt.NDArray[Any], vectors: Floats, weights: Floats | None = None) -> Floats:
+def pool_rows(
+    rows: npt.NDArray[Any], edges: npt.NDArray[Any], vectors: Floats, weights: Floats | None = None
+) -> Floats:
     """The sum of weight × vector over a document's words, divided by their number; zeros where there are none.
 
     >>> vectors = np.array([[1, 0], [0, 2]], np.float32)
-    >>> pooled(np.array([0, 1, 1]), np.array([0, 2, 2, 3]), vectors).tolist()
+    >>> pool_rows(np.array([0, 1, 1]), np.array([0, 2, 2, 3]), vectors).tolist()
     [[0.5, 1.0], [0.0, 0.0], [0.0, 2.0]]
     """
     from scipy.sparse import csr_matrix
@@ -45,12 +49,12 @@ def sif_weights(counts: npt.NDArray[np.int64], a: float) -> Floats:
     return (a / (a + shares)).astype(np.float32)
 
 
-def counts_in(rows: npt.NDArray[Any], words: int) -> npt.NDArray[np.int64]:
+def count_words(rows: npt.NDArray[Any], words: int) -> npt.NDArray[np.int64]:
     """How often each word occurs."""
     return np.bincount(rows, minlength=words).astype(np.int64)
 
 
-def common_direction(vectors: Floats) -> Floats:
+def find_common_direction(vectors: Floats) -> Floats:
     """The first right singular vector of some rows; zeros if they are."""
     exact = vectors.astype(np.float64)
     gram = exact.T @ exact
@@ -58,12 +62,12 @@ def common_direction(vectors: Floats) -> Floats:
     return direction.astype(np.float32)
 
 
-def without(vectors: Floats, direction: Floats) -> Floats:
+def remove_direction(vectors: Floats, direction: Floats) -> Floats:
     """Rows without what of them lies along a direction."""
     return np.asarray(vectors - np.outer(vectors @ direction, direction))
 
 
-def unit_rows(vectors: Floats) -> Floats:
+def scale_rows_to_unit(vectors: Floats) -> Floats:
     """Rows of length 1; those of zeros stay."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.where(norms > 0, norms, 1), np.float32)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mumon.errors import OptionError
 from mumon.vectors import neighbours
-from mumon.vectors.keys import KEY_TYPES, Items, Key, Ranking, as_list, checked_topn
+from mumon.vectors.keys import KEY_TYPES, Items, Key, Ranking, as_list, check_topn
 from mumon.vectors.lookup import Lookup
 from mumon.vectors.neighbours import Floats
 from mumon.vectors.storage import Snapshot
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Searching(Lookup):
+class Search(Lookup):
     """Neighbours of words, of vectors, and of sums of them."""
 
     @overload
@@ -66,7 +66,7 @@ class Searching(Lookup):
         `topn=None` gives the similarity of every word between `clip_start` and `clip_end` instead. `indexer` is what
         `index()` returns, or an indexer of gensim's: anything with a method most_similar(vector, topn).
         """
-        topn = None if topn is None else checked_topn(topn)
+        topn = None if topn is None else check_topn(topn)
         if topn is not None and topn < 1:
             return []
         keys, weights = self._weighted(positive, negative)
@@ -82,8 +82,8 @@ class Searching(Lookup):
             return self._through(indexer, query, topn, asked)
         rows = start, end = _range(now, clip_start, clip_end, restrict_vocab)
         if topn is None:
-            return neighbours.scores_of_one(now.vectors, now.norms, query, start, end)
-        indices, scores = neighbours.nearest(now.vectors, now.norms, query[None], topn, [asked], rows)
+            return neighbours.score_query(now.vectors, now.norms, query, start, end)
+        indices, scores = neighbours.find_nearest(now.vectors, now.norms, query[None], topn, [asked], rows)
         return _ranking(now.keys, indices[0], scores[0])
 
     @overload
@@ -104,7 +104,7 @@ class Searching(Lookup):
         restrict_vocab: int | None = None,
     ) -> Ranking | Floats:
         """Levy and Goldberg's 3CosMul: the product of similarities to `positive` over that to `negative`."""
-        topn = None if topn is None else checked_topn(topn)
+        topn = None if topn is None else check_topn(topn)
         if topn is not None and topn < 1:
             return []
         pos, neg = as_list(positive), as_list(negative)
@@ -123,11 +123,11 @@ class Searching(Lookup):
             shifted = (1 + cosines) / 2  # their footnote 7: from [-1, 1] to [0, 1], so that products keep their order
             ratio = shifted[: len(pos)].prod(axis=0) / (shifted[len(pos) :].prod(axis=0) + np.float32(1e-6))
             blocks.append(np.asarray(ratio, np.float32))
-        scores = neighbours.joined(blocks)
+        scores = neighbours.join_scores(blocks)
         if topn is None:
             return scores
         scores[[row for row in asked if row < end]] = -np.inf
-        indices = neighbours.largest(scores[None], topn)[0]
+        indices = neighbours.find_largest(scores[None], topn)[0]
         return _ranking(now.keys, indices, scores[indices])
 
     def nearest(
@@ -150,7 +150,7 @@ class Searching(Lookup):
         """
         now = self._snapshot()
         rows = _range(now, clip_start, clip_end, None)
-        return neighbours.nearest(now.vectors, now.norms, queries, checked_topn(topn), exclude, rows)
+        return neighbours.find_nearest(now.vectors, now.norms, queries, check_topn(topn), exclude, rows)
 
     def similar_by_key(self, key: Key, topn: int = 10, restrict_vocab: int | None = None) -> Ranking:
         """The words most similar to a word."""

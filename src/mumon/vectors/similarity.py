@@ -12,20 +12,20 @@ from numpy.typing import NDArray
 
 from mumon.errors import OptionError
 from mumon.vectors import neighbours
-from mumon.vectors.keys import Key, UnsupportedError, checked_topn
-from mumon.vectors.neighbours import Floats, row_norms, unit
-from mumon.vectors.search import Searching
+from mumon.vectors.keys import Key, UnsupportedError, check_topn
+from mumon.vectors.neighbours import Floats, compute_norms, scale_to_unit
+from mumon.vectors.search import Search
 
 log = logging.getLogger(__name__)
 
 
-class Comparing(Searching):
+class Similarity(Search):
     """Cosines, distances and ranks."""
 
     @staticmethod
     def cosine_similarities(vector_1: NDArray[Any], vectors_all: NDArray[Any]) -> NDArray[Any]:
         """The cosine of one vector with each row of a matrix."""
-        lengths = np.linalg.norm(vector_1) * row_norms(vectors_all)
+        lengths = np.linalg.norm(vector_1) * compute_norms(vectors_all)
         products: NDArray[Any] = vectors_all @ vector_1
         cosines: NDArray[Any] = np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0)
         return cosines
@@ -44,7 +44,7 @@ class Comparing(Searching):
 
         Leeuwenberg et al. (2016) take words above 0.10 (at 10 nearest) for possible synonyms.
         """
-        nearest = self.similar_by_key(wa, checked_topn(topn))
+        nearest = self.similar_by_key(wa, check_topn(topn))
         if not nearest:
             raise OptionError(f"there are 0 neighbours of {wa!r} to compare with (topn is {topn}); ask for at least 1")
         total = sum(score for _, score in nearest)
@@ -64,7 +64,7 @@ class Comparing(Searching):
         if others:
             return (1 - self.cosine_similarities(vector, self.vectors[others])).astype(np.float32)
         vectors, norms, keys, _ = self._snapshot()
-        return 1 - neighbours.scores_of_one(vectors, norms, unit(vector), 0, min(len(keys), len(vectors)))
+        return 1 - neighbours.score_query(vectors, norms, scale_to_unit(vector), 0, min(len(keys), len(vectors)))
 
     def wmdistance(self, document1: Sequence[Key], document2: Sequence[Key], norm: bool = True) -> float:
         """The Word Mover's Distance (Kusner et al. 2015): the least work that turns one list of words into the other.
@@ -77,7 +77,7 @@ class Comparing(Searching):
         >>> round(wv.wmdistance(["hot", "tea"], ["warm", "tea"]), 4)
         0.3162
         """
-        from mumon.vectors.wmd import moving_distance
+        from mumon.vectors.wmd import compute_wmd
 
         kept = []
         for document in (document1, document2):
@@ -89,7 +89,7 @@ class Comparing(Searching):
         if not all(kept):
             log.warning("a document has no word of the vocabulary: its distance is infinite")
             return float("inf")
-        return moving_distance(kept[0], kept[1], lambda word: self.get_vector(word, norm))
+        return compute_wmd(kept[0], kept[1], lambda word: self.get_vector(word, norm))
 
     def closer_than(self, key1: Key, key2: Key) -> list[Any]:
         """The words closer to `key1` than `key2` is."""

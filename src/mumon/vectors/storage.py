@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mumon.errors import FormatError, OptionError
-from mumon.vectors.keys import RENAMED, Keys, Renamed, checked_keys
-from mumon.vectors.neighbours import Floats, row_norms
+from mumon.vectors.keys import RENAMED_ATTRIBUTES, Keys, RenamedAttribute, check_keys
+from mumon.vectors.neighbours import Floats, compute_norms
 
 
 class Norms:
@@ -25,7 +25,7 @@ class Norms:
     def of(self, vectors: Floats) -> Floats:
         held = self._held
         if held is None or held[0] is not vectors:
-            held = self._held = vectors, row_norms(vectors)
+            held = self._held = vectors, compute_norms(vectors)
         return held[1]
 
 
@@ -70,7 +70,7 @@ class Storage:
         matrix = np.asarray(vectors, np.float32)
         if matrix.ndim != 2 or len(matrix) != len(words):
             raise FormatError(f"{len(words)} words need as many rows, and the matrix is {matrix.shape}; give one each")
-        self.index_to_key = checked_keys(words)
+        self.index_to_key = check_keys(words)
         self.key_to_index = dict(zip(self.index_to_key, range(len(words)), strict=True))
         if len(self.key_to_index) != len(words):
             row, word = next((i, w) for i, w in enumerate(self.index_to_key) if self.key_to_index[w] != i)
@@ -170,5 +170,5 @@ class Storage:
         return {**self.__dict__, "_room": None, "_spares": {}}
 
 
-for _name in RENAMED:  # not __getattr__, which would slow every other attribute down
-    setattr(Storage, _name, Renamed(_name))
+for _name in RENAMED_ATTRIBUTES:  # not __getattr__, which would slow every other attribute down
+    setattr(Storage, _name, RenamedAttribute(_name))

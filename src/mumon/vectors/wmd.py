@@ -16,7 +16,7 @@ Matrix = NDArray[np.float64]
 MOST_PIECES = 250  # of equal weight, up to which assigning them one by one is faster than a linear programme
 
 
-def moving_distance(first: Sequence[Any], second: Sequence[Any], vector_of: Callable[[Any], Floats]) -> float:
+def compute_wmd(first: Sequence[Any], second: Sequence[Any], vector_of: Callable[[Any], Floats]) -> float:
     """The distance of two lists of words, neither empty; exact but for rounding.
 
     Words that both have in common need not move (distances obey the triangle inequality), so that only what one text
@@ -37,11 +37,11 @@ def moving_distance(first: Sequence[Any], second: Sequence[Any], vector_of: Call
     unit = int(np.gcd.reduce(np.concatenate(amounts)))
     supplies, demands = (amount // unit for amount in amounts)
     few = supplies.sum() <= max(MOST_PIECES, 2 * min(costs.shape))  # many that cost the same take long to tell apart
-    solve = by_assignment if few else by_linear_programme
+    solve = solve_by_assignment if few else solve_by_linear_programme
     return solve(supplies, demands, costs) * unit / pieces
 
 
-def by_assignment(supply: NDArray[np.int64], demand: NDArray[np.int64], costs: Matrix) -> float:
+def solve_by_assignment(supply: NDArray[np.int64], demand: NDArray[np.int64], costs: Matrix) -> float:
     """The least cost, found by giving each single piece a place of its own."""
     from scipy.optimize import linear_sum_assignment
 
@@ -50,7 +50,7 @@ def by_assignment(supply: NDArray[np.int64], demand: NDArray[np.int64], costs: M
     return float(single[rows, columns].sum())
 
 
-def by_linear_programme(supply: NDArray[np.int64], demand: NDArray[np.int64], costs: Matrix) -> float:
+def solve_by_linear_programme(supply: NDArray[np.int64], demand: NDArray[np.int64], costs: Matrix) -> float:
     """The least cost of a flow that empties every row of `supply` and fills every column of `demand`."""
     from scipy.optimize import linprog
     from scipy.sparse import eye, kron, vstack

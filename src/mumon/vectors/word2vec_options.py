@@ -67,7 +67,7 @@ def _refuse_other_kind(path: Path, format: str) -> None:
         raise FormatError(f"{path} is {found} and was read as {format}; load it with {kinds[found]}") from None
 
 
-def common_rows(
+def read_common_rows(
     fname: Name, wanted: dict[str, int], size: int, binary: bool, encoding: str, unicode_errors: str
 ) -> tuple[NDArray[np.int64], Floats]:
     """The rows that words of a file have in `wanted`, and their vectors in the file."""

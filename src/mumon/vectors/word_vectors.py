@@ -15,9 +15,9 @@ import numpy as np
 
 from mumon.errors import OptionError
 from mumon.vectors.keys import KEY_TYPES, Item, Items, Key, Keys, Ranking
-from mumon.vectors.mutation import Changing
+from mumon.vectors.mutation import Mutation
 from mumon.vectors.neighbours import Floats
-from mumon.vectors.similarity import Comparing
+from mumon.vectors.similarity import Similarity
 
 __all__ = ["KEY_TYPES", "Floats", "Item", "Items", "Key", "Keys", "Ranking", "WordVectors"]
 
@@ -27,7 +27,7 @@ NO_PICKLE = "mumon writes safetensors and JSON, never a pickle"
 log = logging.getLogger(__name__)
 
 
-class WordVectors(Comparing, Changing):
+class WordVectors(Similarity, Mutation):
     """V words and their (V, D) float32 vectors, which are shared, not copied.
 
     >>> wv = WordVectors(["king", "queen", "apple"], np.array([[2, 1], [2, 2], [-1, 1]], np.float32))
@@ -81,9 +81,9 @@ class WordVectors(Comparing, Changing):
         Returns Pearson's and Spearman's correlation, each with its p-value, and the percentage of pairs with a word
         that is not among the first `restrict_vocab`; `dummy4unknown` gives those a similarity of 0.
         """
-        from mumon.vectors.gensim_evaluation import word_pairs
+        from mumon.vectors.gensim_evaluation import evaluate_word_pairs
 
-        return word_pairs(self, pairs, delimiter, encoding, restrict_vocab, case_insensitive, dummy4unknown)
+        return evaluate_word_pairs(self, pairs, delimiter, encoding, restrict_vocab, case_insensitive, dummy4unknown)
 
     def evaluate_word_analogies(
         self,
@@ -98,9 +98,11 @@ class WordVectors(Comparing, Changing):
         Returns the accuracy and, for each section and for all, the questions that were answered right and wrong. Those
         with a word that is not among the first `restrict_vocab` are left out, or wrong with `dummy4unknown`.
         """
-        from mumon.vectors.gensim_evaluation import word_analogies
+        from mumon.vectors.gensim_evaluation import evaluate_word_analogies
 
-        return word_analogies(self, analogies, restrict_vocab, case_insensitive, dummy4unknown, similarity_function)
+        return evaluate_word_analogies(
+            self, analogies, restrict_vocab, case_insensitive, dummy4unknown, similarity_function
+        )
 
     @staticmethod
     def log_accuracy(section: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mumon.errors import OptionError
-from mumon.vectors.neighbours import Floats, nearest, row_norms
+from mumon.vectors.neighbours import Floats, compute_norms, find_nearest
 
 BLOCK = 8192  # rows that are made float64 at a time
 NEIGHBOURS = 15  # of a word, which UMAP keeps near it
@@ -35,7 +35,7 @@ class Plane:
 
 def unit_rows(vectors: Floats) -> Floats:
     """Each row at length 1; rows of zeros stay."""
-    lengths = row_norms(vectors)[:, None]
+    lengths = compute_norms(vectors)[:, None]
     units: Floats = np.divide(vectors, lengths, out=np.zeros(vectors.shape, np.float32), where=lengths > 0)
     return units
 
@@ -77,9 +77,11 @@ def umap(vectors: Floats) -> Floats:
     count = min(NEIGHBOURS, len(units) - 1)
     if count < 3:
         raise OptionError(f"UMAP needs at least 4 words, and the map has {len(units)}; use --projection pca")
-    ones = row_norms(units)
+    ones = compute_norms(units)
     others = [[row] for row in range(len(units))]
-    rows, cosines = nearest(units, ones, units, count - 1, others)  # UMAP counts a point as its own first neighbour
+    rows, cosines = find_nearest(
+        units, ones, units, count - 1, others
+    )  # UMAP counts a point as its own first neighbour
     rows = np.hstack([np.arange(len(units))[:, None], rows]).astype(np.int32)
     distances = np.hstack([np.zeros((len(units), 1)), (1 - cosines).clip(0)]).astype(np.float32)
     with warnings.catch_warnings():

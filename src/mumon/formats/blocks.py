@@ -16,9 +16,9 @@ FIRST_NUMBERS = 1 << 20  # room made before the number of rows is known
 log = logging.getLogger(__name__)
 
 
-def settled(source: Source) -> Source:
+def drop_repeated_words(source: Source) -> Source:
     """What a reader gives, with its errors in one sentence and every word once."""
-    if source.whole is not None:
+    if source.loaded is not None:
         return source
     return replace(source, blocks=_first_ones(source))
 
@@ -75,11 +75,11 @@ def _counted(source: Source, block: Block) -> float:
     return float(block.counts.sum(dtype=np.float64))
 
 
-def gathered(source: Source) -> LoadedVectors:
+def read_all(source: Source) -> LoadedVectors:
     """All rows in one matrix, which grows as they come, so that no header has to be believed."""
-    if source.whole is not None:
-        return source.whole
-    capacity = source.rows if source.believed and source.rows else max(1, FIRST_NUMBERS // source.dim)
+    if source.loaded is not None:
+        return source.loaded
+    capacity = source.rows if source.size_checked and source.rows else max(1, FIRST_NUMBERS // source.dim)
     matrix: Floats = np.empty((capacity, source.dim), np.float32)
     words: list[str] = []
     counts = []
@@ -92,11 +92,11 @@ def gathered(source: Source) -> LoadedVectors:
         words += block.words
         counts.append(block.counts)
     matrix.resize((len(words), source.dim), refcheck=False)
-    known = np.concatenate([part for part in counts if part is not None]) if source.counted else None
+    known = np.concatenate([part for part in counts if part is not None]) if source.has_counts else None
     return LoadedVectors(words, matrix, known, source.subwords)
 
 
-def recut(source: Source, rows: int) -> Iterator[Block]:
+def resize_blocks(source: Source, rows: int) -> Iterator[Block]:
     """The same rows in blocks of exactly so many, but for the last."""
     held: list[Block] = []
     count = 0

@@ -16,7 +16,7 @@ WORDS_ENDING = ".words.txt"  # beside NAME.npy
 METADATA_ENDING = ".metadata.tsv"  # beside NAME.tsv
 
 
-def beside(path: Path, ending: str) -> Path:
+def name_side_file(path: Path, ending: str) -> Path:
     """The second file of a pair: NAME.words.txt beside NAME.npy."""
     return path.with_name(path.stem + ending)
 
@@ -53,9 +53,9 @@ def atomic_pair(main: Path, side: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
             target.unlink()
 
 
-def found_beside(path: Path, *endings: str) -> Path:
+def find_side_file(path: Path, *endings: str) -> Path:
     """The second file of a pair that is read: the first of its possible names that is there."""
-    places = [beside(path, ending) for ending in endings]
+    places = [name_side_file(path, ending) for ending in endings]
     for place in places:
         if place.is_file():
             return place
