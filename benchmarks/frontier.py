@@ -27,7 +27,9 @@ from mumon.experiments.bench.results import Results, write_json
 from mumon.experiments.bench.systems import choose, mumon_system
 from mumon.experiments.bench.work import Work
 from mumon.experiments.plot_style import COLOURS, INK, STYLE
-from mumon.training.settings import SHARING, Settings
+from mumon.training.objectives import CBOW
+from mumon.training.rates import default_alpha
+from mumon.training.settings import Settings
 
 HERE = Path(__file__).parent
 RESULTS, PLOT = HERE / "results" / "frontier.json", HERE.parent / "docs" / "images" / "frontier.png"
@@ -54,7 +56,7 @@ def main() -> None:
 def measure(folder: Path, sentences: int, points: list[str], repeats: int) -> dict[str, Any]:
     """Speed relative to gensim and the means of the tasks, by round."""
     text, work = sentences_of(sentences, folder), Work()
-    usual = Settings().default_alpha(work.epochs * corpus_from_files([text]).tokens)
+    usual = default_alpha(Settings(), work.epochs * corpus_from_files([text]).tokens)
     settings = {}
     for point in points:
         K, B, factor = point.split(",")
@@ -94,7 +96,7 @@ def draw(record: dict[str, Any]) -> None:
     from matplotlib.figure import Figure
 
     points, rounds = record["points"], len(record["gensim"]["seconds"])
-    default = (*SHARING["cbow"], record["default_rate"])
+    default = (*CBOW.sharing, record["default_rate"])
     beyond = [point for point in points if median(point["speeds"]) >= BAR]
     fast = max(beyond, key=lambda point: fmean(point["dev"]), default=None)
     with rc_context(STYLE):

@@ -23,7 +23,8 @@ from mumon.training.model_disk import ModelDisk
 from mumon.training.model_runs import Merge
 from mumon.training.resume import refuse_changed_blocks, refuse_changed_options
 from mumon.training.run_state import Epoch, Position
-from mumon.training.settings import Schedule, Settings
+from mumon.training.schedule import Schedule
+from mumon.training.settings import Settings
 from mumon.training.trainer import Trainer
 from mumon.utils.gensim_names import missing_attribute, refuse_options
 from mumon.utils.progress import Progress, chosen_progress
@@ -70,7 +71,7 @@ class Word2Vec(ModelDisk):
     compute_loss, batch_words, hashfxn
         Taken for gensim's sake, without effect: the loss is always computed, and rows begin as a function of `seed`.
     alpha
-        The first learning rate; by default a rule chooses it by tokens × epochs (see `Settings.default_alpha`).
+        The first learning rate; by default a rule chooses it by tokens × epochs (see `mumon.training.rates`).
     seed
         Of all random numbers; None draws one, which `model.seed` then tells.
     workers

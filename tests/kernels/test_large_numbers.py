@@ -20,6 +20,7 @@ from mumon.corpus.word_table import ByteTable, TokenTable, rank_tables
 from mumon.errors import CorpusError, OptionError
 from mumon.kernels.tokens import COUNT
 from mumon.training.engine import BLOCK_TOKENS, block_bounds
+from mumon.training.rates import default_alpha, heaviest_share
 from mumon.training.run_state import Block, Epoch, Tally
 from mumon.training.sampling import (
     CERTAIN,
@@ -27,13 +28,13 @@ from mumon.training.sampling import (
     SAMPLE,
     TYPICAL_SHARE,
     alias_table,
-    heaviest_share,
     keep_chances,
     noise_distribution,
     row_rates,
     stream_seed,
 )
-from mumon.training.settings import Schedule, Settings
+from mumon.training.schedule import Schedule
+from mumon.training.settings import Settings
 from mumon.training.trainer import Trainer
 from mumon.training.weights import initial_rows, new_matrix
 from mumon.utils.progress import JsonProgress, Progress
@@ -187,7 +188,7 @@ def test_ten_million_blocks_have_a_rate_each_down_to_the_last():
 
 
 def test_the_default_rate_is_defined_for_any_number_of_tokens():
-    assert [Settings().default_alpha(tokens) for tokens in (1 << 33, 1 << 63, 10**30)] == [0.075] * 3
+    assert [default_alpha(Settings(), tokens) for tokens in (1 << 33, 1 << 63, 10**30)] == [0.075] * 3
 
 
 def test_tallies_count_whole_tokens_beyond_2_to_the_53():
@@ -258,7 +259,7 @@ def test_chances_and_rates_are_those_of_exact_arithmetic_though_the_counts_add_u
     kept = [float(share) * chance for share, chance in zip(shares, wanted, strict=True)]
     heaviest = max(k * rate for k, rate in zip(kept, rates, strict=True)) / sum(kept)
     assert heaviest_share(counts, 1e-3, 0.25) == pytest.approx(heaviest, rel=1e-6)
-    assert Settings().default_alpha(total, heaviest) == 0.075
+    assert default_alpha(Settings(), total, heaviest) == 0.075
 
     powers = [float(count) ** 0.75 for count in larger]
     noise = noise_distribution(counts, 0.75)

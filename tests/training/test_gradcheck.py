@@ -54,13 +54,13 @@ def test_programs_get_json(capfd, monkeypatch):
 
 
 def test_a_kernel_that_is_not_the_gradient_is_an_error(capfd, monkeypatch):
-    honest = gradcheck._step
+    honest = gradcheck._take_step
 
     def off(problem, *arguments):
         source, target = honest(problem, *arguments)
         return source, 1.001 * target
 
-    monkeypatch.setattr(gradcheck, "_step", off)
+    monkeypatch.setattr(gradcheck, "_take_step", off)
     code, _, err = run(capfd, monkeypatch)
     assert code == 1
     assert err.startswith("mumon: 6 of 10 checks did not end as they should") and err.count("\n") == 1

@@ -9,7 +9,7 @@ from mumon import Vocabulary, Word2Vec, corpus_from_sentences, random_walks
 from mumon.cli.demo_text import documentation
 from mumon.errors import MumonError, OptionError, TrainingError
 from mumon.training import trainer as training
-from mumon.training.rates import alpha_for
+from mumon.training.rates import choose_alpha, default_alpha
 from mumon.training.sampling import MOST_RATE, row_rates
 from tests.samples import small
 
@@ -19,7 +19,7 @@ OBJECTIVES = {"correct": {}, "faulty": {"update": "faulty"}, "sg": {"sg": 1}, "s
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_the_rule_never_raises_the_rate_with_more_tokens_and_ends_at_the_papers(objective):
     settings = Word2Vec(**OBJECTIVES[objective]).settings
-    rates = [settings.default_alpha(10**power) for power in range(13)]
+    rates = [default_alpha(settings, 10**power) for power in range(13)]
     assert rates == sorted(rates, reverse=True)
     assert rates[-1] == (0.075 if objective == "correct" else 0.025)
     assert max(rates) <= 0.3
@@ -28,7 +28,7 @@ def test_the_rule_never_raises_the_rate_with_more_tokens_and_ends_at_the_papers(
 def test_without_a_rate_the_rule_chooses_by_all_tokens_of_the_models_life(planted, tmp_path):
     model = small(planted[:500], epochs=2, total_epochs=4)
     corpus, words = corpus_from_sentences(planted[:500]), model.vocabulary
-    assert model.alpha == alpha_for(model.settings, 4 * 3500, corpus, words.counts, words.lookup(corpus))
+    assert model.alpha == choose_alpha(model.settings, 4 * 3500, corpus, words.counts, words.lookup(corpus))
     assert model.history[0].alpha == pytest.approx(model.alpha * 0.75, rel=0.01)
     model.save(tmp_path / "m")
     assert Word2Vec.load(tmp_path / "m", progress=False).alpha == model.alpha
@@ -70,7 +70,7 @@ def test_vectors_of_unknown_origin_are_trained_on_at_the_rate_of_a_large_corpus(
     wv = small(planted[:300], epochs=1).wv
     model = Word2Vec.from_vectors(wv, workers=1, min_count=1, epochs=1, progress=False)
     model.train(planted[:300])
-    assert model.alpha == pytest.approx(model.settings.default_alpha(10**9), rel=1e-3)
+    assert model.alpha == pytest.approx(default_alpha(model.settings, 10**9), rel=1e-3)
     model.save(tmp_path / "m")
     loaded = Word2Vec.load(tmp_path / "m", progress=False)
     loaded.train(planted[:300])
@@ -143,8 +143,8 @@ def test_ordinary_text_keeps_the_rate_that_was_fitted_on_ordinary_text(objective
     corpus = ordinary
     words = Vocabulary.from_corpus(corpus)
     settings, tokens = Word2Vec(**OBJECTIVES[objective]).settings, 5 * corpus.tokens
-    chosen = alpha_for(settings, tokens, corpus, words.counts, words.lookup(corpus))
-    assert chosen == settings.default_alpha(tokens, sentence=corpus.usual_length)
+    chosen = choose_alpha(settings, tokens, corpus, words.counts, words.lookup(corpus))
+    assert chosen == default_alpha(settings, tokens, sentence=corpus.usual_length)
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)

@@ -22,7 +22,7 @@ from mumon.distributed.node_pool import NodeHandle
 from mumon.distributed.node_trainer import RoundReport, RoundTask
 from mumon.errors import TrainingError, one_line
 from mumon.training.run_state import Position
-from mumon.training.settings import Schedule
+from mumon.training.schedule import Schedule
 from mumon.training.trainer import divergence
 
 if TYPE_CHECKING:

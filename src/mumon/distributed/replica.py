@@ -160,10 +160,9 @@ def compute_paces(engine: Engine, alpha: float, replicas: int) -> tuple[Paces, P
     Where nothing divides by the number of contexts, a token brings as many gradients: to both rows in skip-gram, and to
     the source rows of the faulty update.
     """
-    settings, words, (source, target) = engine.settings, len(engine.source), PACE_PER_RATE
-    skipgram, contexts = settings.objective == "sg", 2 * settings.window
-    source *= contexts if skipgram or not settings.division[1] else 1
-    target *= contexts if skipgram else 1
+    settings, words = engine.settings, len(engine.source)
+    per_token = settings.record.gradients(settings, 2 * settings.window)
+    source, target = (pace * gradients for pace, gradients in zip(PACE_PER_RATE, per_token, strict=True))
     alpha *= replicas
     return np.full(words, source * alpha, np.float32), np.full(words, target * alpha, np.float32)
 

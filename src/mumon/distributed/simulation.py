@@ -14,7 +14,8 @@ from mumon.corpus import EncodedCorpus
 from mumon.distributed.replica import ChangesPair, Replica, combine, compute_paces
 from mumon.distributed.rounds import Stretch, Tiers, plan_epoch
 from mumon.training.engine import Engine, Ids, block_bounds
-from mumon.training.settings import Schedule, Settings
+from mumon.training.schedule import Schedule
+from mumon.training.settings import Settings
 from mumon.training.weights import Matrix
 from mumon.utils.progress import Progress
 

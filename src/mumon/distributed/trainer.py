@@ -16,7 +16,8 @@ from mumon.distributed.rounds import Tiers, choose_sync_every, plan_epoch
 from mumon.errors import CorpusError
 from mumon.training.engine import training_kernel
 from mumon.training.run_state import Position
-from mumon.training.settings import Schedule, Settings
+from mumon.training.schedule import Schedule
+from mumon.training.settings import Settings
 from mumon.training.trainer import Keeper, Trainer
 from mumon.training.weights import Matrix
 from mumon.utils.memory import format_bytes

@@ -11,7 +11,8 @@ import numpy as np
 from mumon.corpus import EncodedCorpus
 from mumon.estimate.vocab_projection import VocabProjection
 from mumon.kernels.layout import row_bytes
-from mumon.training.settings import Schedule, Settings
+from mumon.training.schedule import Schedule
+from mumon.training.settings import Settings
 from mumon.training.trainer import Trainer
 from mumon.training.weights import new_matrix
 from mumon.utils.memory import available_memory

@@ -94,17 +94,11 @@ def block_bounds(offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 def training_kernel(settings: Settings) -> tuple[str, Callable[..., tuple[float, int]]]:
-    """The kernel that the settings ask for: its name, and a function of what changes from block to block."""
-    from mumon.kernels.cbow import cbow_exact, cbow_fast
-    from mumon.kernels.skipgram import skipgram_exact, skipgram_fast
-
+    """Return the name of the kernel that the settings ask for, and a function of what changes from block to block."""
+    objective = settings.record
+    function: Any = objective.kernel(settings.exact)
+    switches = objective.kernel_switches(settings)
     noise = (settings.negative,) if settings.exact else (settings.negative, settings.shared_negatives, settings.batch)
-    if settings.objective == "sg":
-        function: Any = skipgram_exact if settings.exact else skipgram_fast
-        division: tuple[bool, ...] = ()
-    else:
-        function = cbow_exact if settings.exact else cbow_fast
-        division = settings.division
 
     def train(
         source: Matrix,
@@ -117,6 +111,6 @@ def training_kernel(settings: Settings) -> tuple[str, Callable[..., tuple[float,
         alpha: Any,
         seed: np.uint64,
     ) -> tuple[float, int]:
-        return function(source, target, ids, left, right, alias, rates, *noise, alpha, *division, seed)  # type: ignore[no-any-return]
+        return function(source, target, ids, left, right, alias, rates, *noise, alpha, *switches, seed)  # type: ignore[no-any-return]
 
     return function.__name__, train

@@ -8,17 +8,17 @@ in float64 and before the rates of rows (`rate_exponent`), which multiply it row
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from mumon.kernels import reference
 from mumon.kernels.layout import PADDING
+from mumon.training.objectives import OBJECTIVES, find_objective
 from mumon.training.sampling import alias_table
-from mumon.training.settings import SHARING, Settings
+from mumon.training.settings import Settings
 from mumon.utils.validation import whole_number
 
 Array = npt.NDArray[np.float64]
@@ -80,8 +80,27 @@ class Problem:
         return [int(word) for word in out]
 
 
-def check_gradients(contexts: int = 5, negative: int = 5, dim: int = 8, seed: int = 1) -> Iterator[Check]:
+def check_gradients(
+    contexts: int = 5, negative: int = 5, dim: int = 8, seed: int = 1, objectives: Iterable[str] = tuple(OBJECTIVES)
+) -> Iterator[Check]:
     """Check every objective, update and kernel, one after the other.
+
+    Parameters
+    ----------
+    contexts
+        The number C of context words of each window.
+    negative
+        Noise words per target.
+    dim
+        Columns of the matrices.
+    seed
+        Of the matrices and the windows.
+    objectives
+        Names of the objectives to check; by default all of mumon's own.
+
+    Yields
+    ------
+    Check
 
     >>> checks = list(check_gradients())
     >>> sorted({(check.objective, check.update) for check in checks if not check.passes})
@@ -95,15 +114,16 @@ def check_gradients(contexts: int = 5, negative: int = 5, dim: int = 8, seed: in
         ("dim", dim, MOST_DIMENSIONS),
     ):
         whole_number(name, value, least=1, most=most)
-    problem = _problem(contexts, negative, dim, seed)
-    for objective, mean, updates in (("CBOW", True, 2), ("CBOW, sum", False, 2), ("skip-gram", True, 1)):
-        sg = objective == "skip-gram"
-        for exact in (True, False):
-            loss = _loss(problem, sg, mean, exact)
-            expected = [finite_differences(loss, problem.source), finite_differences(loss, problem.target)]
-            for update in ("correct", "faulty")[:updates]:
-                step = _step(problem, sg, mean, update, exact)
-                yield _compared(objective, "" if sg else update, "exact" if exact else "fast", step, expected)
+    problem = _make_problem(contexts, negative, dim, seed)
+    for objective in map(find_objective, objectives):
+        for variant in objective.variants:
+            for exact in (True, False):
+                settings = Settings(objective.name, exact=exact, negative=negative, **variant.settings)
+                loss = _make_loss(problem, settings)
+                expected = [finite_differences(loss, problem.source), finite_differences(loss, problem.target)]
+                for update in objective.updates or (None,):
+                    step = _take_step(problem, settings if update is None else replace(settings, update=update))
+                    yield _compare(variant.title, update or "", "exact" if exact else "fast", step, expected)
 
 
 def finite_differences(loss: Callable[[], float], matrix: Array) -> Array:
@@ -119,7 +139,7 @@ def finite_differences(loss: Callable[[], float], matrix: Array) -> Array:
     return gradient
 
 
-def _problem(contexts: int, negative: int, dim: int, seed: int) -> Problem:
+def _make_problem(contexts: int, negative: int, dim: int, seed: int) -> Problem:
     random = np.random.default_rng(seed)
     length = contexts + 1
     ids = np.concatenate([random.permutation(max(WORDS, length))[:length] for _ in range(SENTENCES)])
@@ -130,45 +150,32 @@ def _problem(contexts: int, negative: int, dim: int, seed: int) -> Problem:
     return Problem(source, target, centres, left, right, alias_table(chances), negative, np.uint64(seed + 1))
 
 
-def _loss(problem: Problem, sg: bool, mean: bool, exact: bool) -> Callable[[], float]:
-    """The loss of all windows, with the noise words that the kernel draws."""
+def _make_loss(problem: Problem, settings: Settings) -> Callable[[], float]:
+    """Return the loss of all windows as a function of the matrices, with the noise words that the kernel draws."""
     centres, contexts, k = problem.ids.tolist(), problem.contexts(), problem.negative
-    source, target = problem.source, problem.target
-    shared, batch = SHARING["sg" if sg else "cbow"]
-    weights = [1.0] * k if exact else [k / shared] * shared
-    if exact:  # fresh ones for each pair of h and a word
-        pairs = [len(context) if sg else 1 for context in contexts]
+    objective, shared, batch = settings.record, settings.shared_negatives, settings.batch
+    if settings.exact:  # fresh ones for each pair of a vector and a word
+        weights = [1.0] * k
+        pairs = [objective.pairs(len(context)) for context in contexts]
         drawn = iter(np.array(problem.draws(k * sum(pairs))).reshape(-1, k).tolist())
         noise = [[next(drawn) for _ in range(count)] for count in pairs]
     else:
+        weights = [k / shared] * shared
         sets = np.array(problem.draws(shared * -(-len(centres) // batch))).reshape(-1, shared).tolist()
         noise = [[sets[i // batch]] * len(contexts[i]) for i in range(len(centres))]
-    if sg:
-        return lambda: sum(
-            reference.skipgram_loss(source, target, o, context, words, weights)
-            for o, context, words in zip(centres, contexts, noise, strict=True)
-        )
     return lambda: sum(
-        reference.cbow_loss(source, target, o, context, words[0], weights, mean)
-        for o, context, words in zip(centres, contexts, noise, strict=True)
+        objective.window_loss(problem.source, problem.target, centre, context, words, weights, settings)
+        for centre, context, words in zip(centres, contexts, noise, strict=True)
     )
 
 
-def _step(problem: Problem, sg: bool, mean: bool, update: str, exact: bool) -> tuple[Array, Array]:
-    """What the kernel takes from each matrix, per unit of its rate."""
+def _take_step(problem: Problem, settings: Settings) -> tuple[Array, Array]:
+    """Return what the kernel takes from each matrix, per unit of its rate."""
     from mumon.training.engine import training_kernel
 
-    settings = Settings(
-        objective="sg" if sg else "cbow",
-        update=update,  # type: ignore[arg-type]
-        cbow_mean=mean,
-        exact=exact,
-        negative=problem.negative,
-    )
     rows, dim = problem.source.shape
-    source, target = (
-        np.zeros((rows, -(-dim // PADDING) * PADDING)) for _ in range(2)
-    )  # kernels read whole cache lines
+    # Kernels read whole cache lines.
+    source, target = (np.zeros((rows, -(-dim // PADDING) * PADDING)) for _ in range(2))
     source[:, :dim], target[:, :dim] = problem.source, problem.target
     _, kernel = training_kernel(settings)
     columns = (problem.ids, problem.left, problem.right)
@@ -176,7 +183,7 @@ def _step(problem: Problem, sg: bool, mean: bool, update: str, exact: bool) -> t
     return (problem.source - source[:, :dim]) / TINY, (problem.target - target[:, :dim]) / TINY
 
 
-def _compared(objective: str, update: str, kernel: str, step: tuple[Array, Array], expected: list[Array]) -> Check:
+def _compare(objective: str, update: str, kernel: str, step: tuple[Array, Array], expected: list[Array]) -> Check:
     source, target = (
         float(np.abs(taken - wanted).max() / np.abs(wanted).max()) for taken, wanted in zip(step, expected, strict=True)
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shutil
 
-from mumon.corpus.encode import MAX_SENTENCE
 from mumon.errors import OutOfMemoryError
 from mumon.kernels.layout import row_bytes
 from mumon.training.mmap_matrix import ELSEWHERE, OutOfDiskError, home
@@ -57,17 +56,6 @@ def _check_disk(needed: int, about: str) -> None:
 
 def training_bytes(words: int, columns: int, settings: Settings) -> int:
     """What a model of so many words takes while it is trained, beyond its corpus and Python itself."""
-    return words * (2 * row_bytes(columns) + WORD_BYTES) + settings.workers * _buffer_bytes(columns, settings)
-
-
-def _buffer_bytes(columns: int, settings: Settings) -> int:
-    """What a training kernel allocates for itself, in each thread."""
-    if settings.exact:
-        return 2 * row_bytes(columns) + 8 * settings.negative
-    scores = 4 * settings.batch * settings.shared_negatives
-    if settings.objective == "sg":
-        return 2 * settings.batch * row_bytes(columns) + 2 * scores
-    ring = 2
-    while ring < 2 * min(settings.window, MAX_SENTENCE) + 2:
-        ring *= 2
-    return 2 * (settings.batch + ring) * row_bytes(columns) + scores
+    return words * (2 * row_bytes(columns) + WORD_BYTES) + settings.workers * settings.record.buffer_bytes(
+        settings, columns
+    )

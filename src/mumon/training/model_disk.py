@@ -11,7 +11,8 @@ from mumon.errors import FormatError, OptionError, one_line
 from mumon.training.checkpoints import Checkpoints
 from mumon.training.model_runs import COUNTERS, MODEL_OPTIONS, ModelRuns
 from mumon.training.run_state import Epoch
-from mumon.training.settings import Schedule, Settings
+from mumon.training.schedule import Schedule
+from mumon.training.settings import Settings
 from mumon.utils.progress import Progress
 from mumon.utils.threads import available_cores
 from mumon.utils.validation import whole_number

@@ -15,10 +15,10 @@ from mumon.formats.checkpoint import CheckpointState
 from mumon.formats.directory import LoadedModel, has_integer_keys
 from mumon.training.checkpoints import CheckpointKeeper, Checkpoints
 from mumon.training.model_rows import ModelRows
-from mumon.training.rates import alpha_for
+from mumon.training.rates import choose_alpha, default_alpha, warn_of_low_rate
 from mumon.training.resume import refuse_changed_corpus, standing, start_digest, subject_of
 from mumon.training.run_state import Epoch, Position
-from mumon.training.settings import Schedule
+from mumon.training.schedule import Schedule
 from mumon.training.trainer import Trainer
 from mumon.utils.progress import Progress
 from mumon.utils.validation import finite_number, whole_number
@@ -28,7 +28,6 @@ MODEL_OPTIONS = ("alpha", "min_alpha", "epochs", "min_count", "max_final_vocab",
 COUNTERS = ("corpus_count", "corpus_total_words", "train_count")
 NOT_OF_THE_RUN = ("schedule", "planned_epochs", "row_exponent", "workers", "comment", "integer_keys", *COUNTERS)
 Merge = Literal["old", "new", "union"]
-LOW = 4  # times a given rate fits into the rule's: such a one deserves a word
 
 
 class ModelRuns(ModelRows):
@@ -134,21 +133,20 @@ class ModelRuns(ModelRows):
             self._question_rate(schedule, corpus, progress)
             return schedule
         seen = self._tokens_before + sum(epoch.tokens for epoch in self.history) + corpus.tokens * schedule.total
-        alpha = alpha_for(self.settings, seen, corpus, self._require_vocabulary().counts, lookup)
-        usual = self.settings.default_alpha(seen, sentence=corpus.usual_length)
+        alpha = choose_alpha(self.settings, seen, corpus, self._require_vocabulary().counts, lookup)
+        usual = default_alpha(self.settings, seen, sentence=corpus.usual_length)
         lowered = ", lowered because few words make up the text or parts of it" if alpha < usual else ""
         progress.note(f"learning rate {alpha:.3g}, by the rule for {seen:,} tokens in all epochs{lowered}")
         return replace(schedule, alpha=alpha)
 
     def _question_rate(self, schedule: Schedule, corpus: EncodedCorpus, progress: Progress) -> None:
         """A rate that comes from gensim's world, where steps are C times as long, leaves vectors where they began."""
-        settings, alpha = self.settings, schedule.alpha or 0.0
-        if settings.objective != "cbow" or settings.update != "correct" or self.history or self._tokens_before:
+        if self.history or self._tokens_before:
             return
-        usual = settings.default_alpha(corpus.tokens * schedule.total, sentence=corpus.usual_length)
-        if LOW * alpha > usual or not settings.cbow_mean:
+        tokens = corpus.tokens * schedule.total
+        advice = warn_of_low_rate(self.settings, schedule.alpha or 0.0, tokens, corpus.usual_length)
+        if advice is None:
             return
-        advice = f"alpha={alpha:g} is low for the correct update, which {usual:.2g} suits here; leave it out"
         if type(progress) is Progress:
             warnings.warn(f"{advice}, or ask for update='faulty', which gensim's rates are for", stacklevel=4)
         else:

@@ -18,7 +18,7 @@ from mumon.formats.checkpoint import CheckpointState, digest_vocabulary
 from mumon.formats.directory import LoadedModel, ModelDescription
 from mumon.training.checkpoints import Details, Subject
 from mumon.training.run_state import Epoch, Position, Tally
-from mumon.training.settings import Schedule
+from mumon.training.schedule import Schedule
 from mumon.training.weights import Matrix
 from mumon.utils.validation import finite_number
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 import numpy.typing as npt
 
@@ -76,36 +74,3 @@ def row_rates(counts: npt.NDArray[np.int64], exponent: float) -> npt.NDArray[np.
     shares = np.maximum(counts, 1) / max(counts.sum(dtype=np.float64), 1.0)
     reference = max(TYPICAL_SHARE, float(shares.min(initial=1.0)))
     return np.asarray(np.minimum((shares / reference) ** -exponent, MOST_RATE), np.float32)
-
-
-def crowding(
-    pieces: Iterable[npt.NDArray[np.int32]], counts: npt.NDArray[np.int64], sample: float, exponent: float
-) -> float:
-    """How often a token's word stands in the same few tokens, itself included, in the most crowded pieces of a text.
-
-    `pieces` are rows of consecutive tokens, -1 for words that have none. Repetitions count by the chance that they
-    survive subsampling and by their row rates; of the means of the pieces it is the one that 95 % do not exceed. A walk
-    that turns back and a session among few items repeat words that are rare in the whole text.
-
-    >>> walk, text = np.array([4, 5, 4, 5], np.int32), np.array([4, 5, 6, 7], np.int32)
-    >>> [crowding([piece], np.full(100, 50), sample=0, exponent=0) for piece in (walk, text)]
-    [2.0, 1.0]
-    """
-    keep, rates = keep_chances(counts, sample) / CERTAIN, row_rates(counts, exponent)
-    means = [1.0]
-    for piece in pieces:
-        words, times = np.unique(piece[piece >= 0], return_counts=True)
-        tokens = times * keep[words]
-        if tokens.any():
-            means.append(1 + float((tokens * (times - 1) * keep[words] * rates[words]).sum() / tokens.sum()))
-    return float(np.quantile(means[1:] or means, 0.95))
-
-
-def heaviest_share(counts: npt.NDArray[np.int64], sample: float, exponent: float) -> float:
-    """The largest share that any word has of all trained tokens, after subsampling, times its row rate.
-
-    >>> round(heaviest_share(np.array([600, 300, 100]), sample=0, exponent=0), 2)
-    0.6
-    """
-    kept = counts * (keep_chances(counts, sample) / CERTAIN)
-    return float((kept * row_rates(counts, exponent)).max() / kept.sum()) if kept.any() else 0.0

@@ -20,7 +20,8 @@ from mumon.errors import CorpusError, MumonError, TrainingError
 from mumon.training.engine import Engine, TrainBlock, block_bounds
 from mumon.training.run_state import Epoch, Position
 from mumon.training.sampling import ORDER, stream_seed
-from mumon.training.settings import Schedule, Settings
+from mumon.training.schedule import Schedule
+from mumon.training.settings import Settings
 from mumon.training.weights import Matrix
 from mumon.utils.progress import Progress
 from mumon.utils.signals import Held, Interrupted, held_signals

@@ -18,7 +18,8 @@ from mumon.experiments.paper.results import Figure, Item, Section, Table, Verdic
 from mumon.experiments.paper.runs import SYSTEMS
 from mumon.experiments.paper.sweeps import MOST, STEP, rounded
 from mumon.training.run_state import Block
-from mumon.training.settings import Schedule, Settings
+from mumon.training.schedule import Schedule
+from mumon.training.settings import Settings
 from mumon.training.trainer import Trainer
 from mumon.training.weights import initial_rows, new_matrix
 

@@ -30,7 +30,7 @@ from mumon.experiments.paper.runs import (
 )
 from mumon.experiments.paper.scales import Scale
 from mumon.experiments.sweep.plan import task_digest
-from mumon.training.rates import alpha_for
+from mumon.training.rates import choose_alpha
 from mumon.utils.progress import Progress
 from mumon.word2vec import Word2Vec
 
@@ -137,7 +137,7 @@ class Lab:
         settings = Word2Vec(window=options["window"], negative=options["negative"], **SYSTEMS[system]).settings
         sizes = {"min_count": options["min_count"], "max_final_vocab": options["max_final_vocab"]}
         words, tokens = Vocabulary.from_corpus(part.corpus, **sizes), part.tokens * options["epochs"]
-        return alpha_for(settings, tokens, part.corpus, words.counts, words.lookup(part.corpus))
+        return choose_alpha(settings, tokens, part.corpus, words.counts, words.lookup(part.corpus))
 
     def train(self, system: str, part: Part, seed: int = 1, **changed: Any) -> Trained:
         """Train a system (or remember that it was), and ask it all questions."""

@@ -1,0 +1,331 @@
+"""The objectives: for each, everything that the rest of mumon needs to know of it.
+
+Settings, engine, memory, estimates, replicas of a cluster, gradcheck, sweeps and the command line ask the record of an
+objective; none of them compares names. A new objective is one kernel file, one equation in `kernels/reference.py`, one
+record here, and an option where it has any of its own. A package outside mumon offers its objectives as entry points
+of the group `mumon.objectives`: `name = "package.module:RECORD"`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from mumon.corpus.encode import MAX_SENTENCE
+from mumon.errors import OptionError
+from mumon.kernels import reference
+from mumon.kernels.layout import row_bytes
+from mumon.utils.validation import show_value
+
+ENTRY_POINTS = "mumon.objectives"
+
+Array = npt.NDArray[np.float64]
+Kernel = Callable[..., tuple[float, int]]
+
+
+class ObjectiveOptions(Protocol):
+    """What an objective reads of the settings of a training (`training.settings.Settings`)."""
+
+    @property
+    def update(self) -> str: ...
+    @property
+    def cbow_mean(self) -> bool: ...
+    @property
+    def exact(self) -> bool: ...
+    @property
+    def window(self) -> int: ...
+    @property
+    def negative(self) -> int: ...
+    @property
+    def shared_negatives(self) -> int: ...
+    @property
+    def batch(self) -> int: ...
+
+
+class WindowLoss(Protocol):
+    """The loss of one window by the equations of `kernels/reference.py`."""
+
+    def __call__(
+        self,
+        source: Array,
+        target: Array,
+        centre: int,
+        context: Sequence[int],
+        noise: Sequence[Sequence[int]],
+        weights: Sequence[float],
+        options: ObjectiveOptions,
+    ) -> float:
+        """Return the loss; `noise[j]` are the noise words of the window's j-th pair of a vector and a target word."""
+
+
+@dataclass(frozen=True)
+class RateRule:
+    """A first learning rate that falls with the number of tokens to be trained, between two bounds.
+
+    With few tokens most vectors are far from where they should be, and only large steps bring them there. With many
+    tokens they get there anyway, and large steps are noise.
+
+    Parameters
+    ----------
+    least, most
+        The bounds. The lower ones are the rates of the paper and of word2vec, chosen on 10⁹ words and more.
+    at_100m
+        The rate for 100 M tokens.
+    power
+        How fast the rate falls with the number of tokens.
+    safe_pairs
+        Where a row takes the gradients of C windows undivided, rate × C stays below this. Over long lines skip-gram
+        trained at 0.6, with norms already growing, and diverged at 0.8, for every window from 5 to 40.
+    safe_crowd
+        Many noise words, or a word that returns within a batch, multiply a step: rate × crowding
+        (`rates.crowding`), × C where nothing divides by it, × negative / 5 stays below this. Walks on rings, paths and
+        trees and sessions among few items, with 5 … 60 noise words, had growing norms from about 2 (skip-gram) and 2.6
+        on; ordinary text is below.
+    shorter_steps
+        Whether the same rate gives shorter steps here than in word2vec.c, gensim and fastText, so that a rate
+        from their world is too low.
+    """
+
+    least: float
+    most: float
+    at_100m: float
+    power: float
+    safe_pairs: float = math.inf
+    safe_crowd: float = math.inf
+    shorter_steps: bool = False
+
+    def at(self, tokens: float) -> float:
+        """Return the rate for this number of tokens, epochs included."""
+        rate = self.at_100m * float(max(tokens, 1) / 1e8) ** -self.power
+        return float(min(max(rate, self.least), self.most))
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A form of an objective that has a gradient of its own: a title, and the settings that choose it."""
+
+    title: str
+    settings: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Objective:
+    """One objective of training.
+
+    Parameters
+    ----------
+    name
+        As in settings, saved models and on the command line.
+    title
+        As in tables and messages.
+    kernel
+        Load a kernel: the exact one (True) or the fast one (False). Kernels are loaded when they are needed, because
+        Numba takes a second to import.
+    kernel_switches
+        The arguments that its kernels take between the rate and the seed.
+    window_loss
+        The loss of a window by the reference equations.
+    pairs
+        How many pairs of a vector and a target word a window of C context words has: the exact kernel draws noise words
+        for each.
+    variants
+        The forms that `mumon gradcheck` checks, each with its own finite differences.
+    updates
+        The values of `update` that it knows; empty if its gradient was never in doubt.
+    unused_options
+        Options of CBOW and skip-gram that mean nothing to it.
+    sharing
+        How many noise words are shared by how many targets by default: as good as twice the noise words or half the
+        batch, and the fastest such (`docs/speed.md`).
+    rate_rule
+        Choose the rule for its first learning rate.
+    gradients
+        How many undivided gradients a token with C contexts brings to its source row and to its target row.
+    write_delay
+        How many tokens the fast kernel keeps a row's steps before it writes them, beyond the batch, in sentences of a
+        given length.
+    buffer_bytes
+        What its kernels allocate in each thread, for rows of a given number of columns.
+    """
+
+    name: str
+    title: str
+    kernel: Callable[[bool], Kernel]
+    kernel_switches: Callable[[ObjectiveOptions], tuple[bool, ...]]
+    window_loss: WindowLoss
+    pairs: Callable[[int], int]
+    variants: tuple[Variant, ...]
+    updates: tuple[Literal["correct", "faulty"], ...]
+    unused_options: tuple[str, ...]
+    sharing: tuple[int, int]
+    rate_rule: Callable[[ObjectiveOptions], RateRule]
+    gradients: Callable[[ObjectiveOptions, float], tuple[float, float]]
+    write_delay: Callable[[ObjectiveOptions, float], float]
+    buffer_bytes: Callable[[ObjectiveOptions, int], int]
+
+
+def exact_buffer_bytes(options: ObjectiveOptions, columns: int) -> int:
+    """Return what a kernel allocates that takes one step per window: h, its gradient, and the noise words."""
+    return 2 * row_bytes(columns) + 8 * options.negative
+
+
+def score_bytes(options: ObjectiveOptions) -> int:
+    """Return the size of the scores of a batch with its noise words."""
+    return 4 * options.batch * options.shared_negatives
+
+
+# ---- CBOW
+
+# Fitted to sweeps over 1.3 M … 65 M words × 5 epochs (docs/rates.md).
+CBOW_RATES = {
+    "correct": RateRule(0.075, 0.3, 0.13, 0.3, safe_crowd=1.5, shorter_steps=True),
+    "faulty": RateRule(0.025, 0.15, 0.07, 0.3, safe_pairs=1.0, safe_crowd=1.5),
+    "sum": RateRule(0.025, 0.025, 0.025, 0, safe_pairs=0.4, safe_crowd=1.0),
+}
+
+
+def cbow_division(options: ObjectiveOptions) -> tuple[bool, bool]:
+    """Return whether CBOW divides by C on the way in (the mean) and on the way out (its gradient).
+
+    The true gradient has both divisions (mean) or neither (sum). The faulty update has the second one wrong: word2vec.c
+    leaves it out for the mean, and gensim puts it in for the sum.
+    """
+    return options.cbow_mean, options.cbow_mean == (options.update == "correct")
+
+
+def _load_cbow(exact: bool) -> Kernel:
+    from mumon.kernels.cbow import cbow_exact, cbow_fast
+
+    return cbow_exact if exact else cbow_fast
+
+
+def _cbow_window_loss(
+    source: Array,
+    target: Array,
+    centre: int,
+    context: Sequence[int],
+    noise: Sequence[Sequence[int]],
+    weights: Sequence[float],
+    options: ObjectiveOptions,
+) -> float:
+    return reference.cbow_loss(source, target, centre, context, noise[0], weights, options.cbow_mean)
+
+
+def cbow_buffer_bytes(options: ObjectiveOptions, columns: int) -> int:
+    """Return what a CBOW kernel allocates: for the fast one h, dh and two rings just longer than a window."""
+    if options.exact:
+        return exact_buffer_bytes(options, columns)
+    ring = 2
+    while ring < 2 * min(options.window, MAX_SENTENCE) + 2:
+        ring *= 2
+    return 2 * (options.batch + ring) * row_bytes(columns) + score_bytes(options)
+
+
+CBOW = Objective(
+    name="cbow",
+    title="CBOW",
+    kernel=_load_cbow,
+    kernel_switches=cbow_division,
+    window_loss=_cbow_window_loss,
+    pairs=lambda contexts: 1,
+    variants=(Variant("CBOW", {"cbow_mean": True}), Variant("CBOW, sum", {"cbow_mean": False})),
+    updates=("correct", "faulty"),
+    unused_options=(),
+    sharing=(16, 8),
+    rate_rule=lambda options: CBOW_RATES[options.update if options.cbow_mean else "sum"],
+    gradients=lambda options, contexts: (1 if cbow_division(options)[1] else contexts, 1),
+    # A row is read when the first window reaches it and written when the last has left it.
+    write_delay=lambda options, sentence: min(2 * options.window, sentence),
+    buffer_bytes=cbow_buffer_bytes,
+)
+
+
+# ---- skip-gram
+
+SKIPGRAM_RATE = RateRule(0.025, 0.1, 0.03, 0.45, safe_pairs=0.4, safe_crowd=1.0)  # fitted as CBOW's
+
+
+def _load_skipgram(exact: bool) -> Kernel:
+    from mumon.kernels.skipgram import skipgram_exact, skipgram_fast
+
+    return skipgram_exact if exact else skipgram_fast
+
+
+def _skipgram_window_loss(
+    source: Array,
+    target: Array,
+    centre: int,
+    context: Sequence[int],
+    noise: Sequence[Sequence[int]],
+    weights: Sequence[float],
+    options: ObjectiveOptions,
+) -> float:
+    return reference.skipgram_loss(source, target, centre, context, noise, weights)
+
+
+def _skipgram_buffer_bytes(options: ObjectiveOptions, columns: int) -> int:
+    if options.exact:
+        return exact_buffer_bytes(options, columns)
+    return 2 * options.batch * row_bytes(columns) + 2 * score_bytes(options)
+
+
+SKIPGRAM = Objective(
+    name="sg",
+    title="skip-gram",
+    kernel=_load_skipgram,
+    kernel_switches=lambda options: (),
+    window_loss=_skipgram_window_loss,
+    pairs=lambda contexts: contexts,
+    variants=(Variant("skip-gram", {}),),
+    updates=(),
+    unused_options=("update", "cbow_mean"),
+    sharing=(32, 32),
+    rate_rule=lambda options: SKIPGRAM_RATE,
+    gradients=lambda options, contexts: (contexts, contexts),
+    write_delay=lambda options, sentence: 0,
+    buffer_bytes=_skipgram_buffer_bytes,
+)
+
+
+OBJECTIVES = {objective.name: objective for objective in (CBOW, SKIPGRAM)}
+
+
+def find_objective(name: Any) -> Objective:
+    """Return the record of an objective, of mumon's own or of an installed package that offers one.
+
+    Parameters
+    ----------
+    name
+        "cbow", "sg", or the name of an entry point of the group `mumon.objectives`.
+
+    Returns
+    -------
+    Objective
+
+    >>> find_objective("sg").title
+    'skip-gram'
+    >>> find_objective("glove")
+    Traceback (most recent call last):
+    mumon.errors.OptionError: objective is 'glove'; it must be cbow or sg
+    """
+    found = (OBJECTIVES.get(name) or _load_entry_point(name)) if isinstance(name, str) else None
+    if found is None:
+        raise OptionError(f"objective is {show_value(name)}; it must be {' or '.join(OBJECTIVES)}")
+    return found
+
+
+def _load_entry_point(name: str) -> Objective | None:
+    """Load an objective that another package offers; None if there is none of that name."""
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group=ENTRY_POINTS, name=name):
+        found = entry.load()
+        if isinstance(found, Objective) and found.name == name:
+            OBJECTIVES[name] = found  # entry points take long to look up
+            return found
+    return None
