@@ -23,7 +23,7 @@ from typing import Any
 from common import about, sentences_of
 
 from mumon.kernels import jit
-from mumon.utils.measure_process import launch
+from mumon.utils.measure_process import measure_command
 
 RESULTS = Path(__file__).parent / "results" / "estimate.json"
 PART = 700_000
@@ -62,7 +62,7 @@ def _round(text: Path, arguments: list[str], folder: Path) -> dict[str, Any]:
     command = [sys.executable, "-m", "mumon", "train", str(text), "-o", str(output), *arguments]
     before = _estimated(command)
     _remove(cache, output)
-    report = launch([*command, "--quiet"], str(folder / "log"), None)
+    report = measure_command([*command, "--quiet"], str(folder / "log"), None)
     if report["code"]:
         raise SystemExit((folder / "log").read_text())
     disk = _size(cache / "corpora") + _size(output)

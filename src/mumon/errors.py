@@ -11,16 +11,16 @@ from collections.abc import Iterable
 from itertools import islice
 
 # What the system says where nothing more can be written.
-FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
+DISK_FULL_ERRNOS = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
-def one_line(error: object, most: int = 200) -> str:
+def to_one_line(error: object, most: int = 200) -> str:
     """What a library says of an error, made to fit into a sentence."""
     text = "".join(char if char.isprintable() else " " for char in str(error))
     return " ".join(text.split())[:most] or type(error).__name__
 
 
-def some_names(names: Iterable[str]) -> str:
+def list_names(names: Iterable[str]) -> str:
     """The first names of many, which come from a file and may be anything."""
     return ", ".join(repr(name[:40])[1:-1] for name in islice(names, 8)) or "none"
 

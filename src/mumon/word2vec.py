@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mumon.corpus import EncodedCorpus, TextOptions
-from mumon.corpus.inputs import Files, Sentences, as_files, one_of, read_given
+from mumon.corpus.inputs import Files, Sentences, choose_input, find_paths, read_corpus
 from mumon.corpus.vocabulary import TrimRule, Vocabulary
 from mumon.errors import OptionError, TrainingError
 from mumon.training.callbacks import ModelWatcher, call, checked
@@ -26,10 +26,10 @@ from mumon.training.run_state import Epoch, Position
 from mumon.training.schedule import Schedule
 from mumon.training.settings import Settings
 from mumon.training.trainer import Trainer
-from mumon.utils.gensim_names import missing_attribute, refuse_options
-from mumon.utils.progress import Progress, chosen_progress
+from mumon.utils.gensim_names import raise_missing_attribute, refuse_options
+from mumon.utils.progress import Progress, choose_progress
 from mumon.utils.threads import available_cores
-from mumon.utils.validation import whole_number
+from mumon.utils.validation import check_integer
 
 if TYPE_CHECKING:
     from mumon.distributed import Cluster
@@ -192,10 +192,10 @@ class Word2Vec(ModelDisk):
             seed=secrets.randbits(32) if seed is None else seed,
             workers=available_cores() if workers is None else workers,
         )
-        self.vector_size, self.epochs = whole_number("vector_size", vector_size), whole_number("epochs", epochs)
-        self.min_count = whole_number("min_count", min_count, least=0)
+        self.vector_size, self.epochs = check_integer("vector_size", vector_size), check_integer("epochs", epochs)
+        self.min_count = check_integer("min_count", min_count, least=0)
         limits = {"max_final_vocab": max_final_vocab, "max_vocab_size": max_vocab_size}
-        given = [whole_number(name, value) for name, value in limits.items() if value is not None]
+        given = [check_integer(name, value) for name, value in limits.items() if value is not None]
         self.max_final_vocab, self.max_vocab_size = min(given, default=None), max_vocab_size
         try:
             (unk or "").encode()
@@ -238,7 +238,7 @@ class Word2Vec(ModelDisk):
     def __getattr__(self, name: str) -> Any:
         if name in ("wv", "syn1neg"):  # they are there; what they said was an AttributeError
             self._require_vocabulary()
-        missing_attribute(name)
+        raise_missing_attribute(name)
 
     @property
     def sg(self) -> int:
@@ -275,7 +275,7 @@ class Word2Vec(ModelDisk):
         if merge_vocab not in (None, "old", "new", "union"):
             raise OptionError(f"merge_vocab is {merge_vocab!r}; it must be old, new or union")
         cluster = self._cluster()
-        with chosen_progress(self._progress) as progress, cluster.connect(progress) if cluster else nullcontext():
+        with choose_progress(self._progress) as progress, cluster.connect(progress) if cluster else nullcontext():
             corpus = self._read(corpus_iterable, corpus_file, progress)
         self.corpus_count, self.corpus_total_words = corpus.sentences, corpus.tokens
         if self.vocabulary is not None:
@@ -371,7 +371,7 @@ class Word2Vec(ModelDisk):
         plan = {} if kept is None else self._run_plan(schedule, epochs, merge_vocab)
         plan |= {} if cluster is None else cluster.plan
         with (
-            chosen_progress(self._progress) as progress,
+            choose_progress(self._progress) as progress,
             kept.held() if kept else nullcontext(),
             cluster.connect(progress) if cluster else nullcontext(),
         ):
@@ -456,8 +456,8 @@ class Word2Vec(ModelDisk):
 
     def _read(self, sentences: Any, corpus_file: Files | None, progress: Progress) -> EncodedCorpus:
         """Encode a corpus; what can be read only once is kept from `build_vocab` for the `train` that follows."""
-        given, cluster = one_of(sentences, corpus_file), self._cluster()
-        files = None if isinstance(given, EncodedCorpus) else as_files(given, corpus_file is not None, self.text)
+        given, cluster = choose_input(sentences, corpus_file), self._cluster()
+        files = None if isinstance(given, EncodedCorpus) else find_paths(given, corpus_file is not None, self.text)
         if cluster is not None and files is not None:
             from mumon.distributed.corpus import encode_on_cluster
 
@@ -465,7 +465,7 @@ class Word2Vec(ModelDisk):
         if self._kept is not None and self._kept[0] is given:
             corpus, once = self._kept[1], True
         else:
-            corpus, once = read_given(given, corpus_file is not None, self.text, self.settings.workers, progress)
+            corpus, once = read_corpus(given, corpus_file is not None, self.text, self.settings.workers, progress)
         if once:
             self._kept = (given, corpus)
         if cluster is None:

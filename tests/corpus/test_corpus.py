@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from mumon import Word2Vec
 from mumon.corpus import TextOptions, corpus_from_files, corpus_from_sentences, encode
-from mumon.corpus.text import running_text
+from mumon.corpus.text import split_sentences
 from mumon.errors import CorpusError
 
 TEXT = "the cat saw the dog\n\n  der Hund  sah\tdie Katze \nno-newline at the end"
@@ -225,7 +225,7 @@ def test_words_of_scripts_with_combining_marks_stay_whole(tmp_path):
 
 
 def test_a_paragraph_break_at_the_cut_between_pieces_is_kept():
-    assert running_text("\n\nNext one").startswith("\n")
+    assert split_sentences("\n\nNext one").startswith("\n")
 
 
 def test_running_text_becomes_sentences_of_words(tmp_path):
@@ -244,7 +244,7 @@ def test_running_text_becomes_sentences_of_words(tmp_path):
         "東京は大きい",
         "はい",
     ]
-    assert sum(map(len, sentences)) == len(running_text(text).split())
+    assert sum(map(len, sentences)) == len(split_sentences(text).split())
 
 
 def test_a_sentence_of_running_text_survives_the_cut_between_pieces(tmp_path, monkeypatch):

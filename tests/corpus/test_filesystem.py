@@ -22,9 +22,9 @@ from hypothesis import strategies as st
 
 from mumon import Word2Vec
 from mumon.corpus import TextOptions, cache, corpus_from_files
-from mumon.corpus.filesystem import local_path, look_at, shown_url
+from mumon.corpus.filesystem import hide_secrets, read_file_info, to_local_path
 from mumon.corpus.shards import Shard, find_shards, read_shard
-from mumon.corpus.sources import find_files, read_pieces, total_bytes
+from mumon.corpus.sources import count_bytes, find_files, read_pieces
 from mumon.errors import CorpusError, OptionError
 from mumon.models.word2vec import LineSentence
 from mumon.utils.progress import Progress
@@ -94,7 +94,7 @@ def test_every_format_reads_the_same_from_a_url(memory, tmp_path, name):
     assert decoded(read(url)) == decoded(read(f"file://{tmp_path / name}")) == SENTENCES
     told = []
     list(read_pieces(url, TextOptions(), told.append))
-    assert sum(told) == total_bytes([url]) == len(FORMS[name])  # what a bar is made of
+    assert sum(told) == count_bytes([url]) == len(FORMS[name])  # what a bar is made of
 
 
 def test_a_model_is_trained_from_a_url_to_the_same_bytes(memory, planted, tmp_path, run):
@@ -167,9 +167,9 @@ def test_encodings_of_remote_files_go_when_others_replace_them_or_nobody_uses_th
     new = read(url, reuse=True).fingerprint
     assert kept() == {unused, new}
     long_ago = time.time() - 86400 * (cache.UNUSED_DAYS + 1)
-    os.utime(tmp_path / "corpora" / new / cache.INFO, (long_ago, long_ago))
+    os.utime(tmp_path / "corpora" / new / cache.INFO_FILE, (long_ago, long_ago))
     assert read(url, reuse=True).reused  # which makes it young again
-    os.utime(tmp_path / "corpora" / unused / cache.INFO, (long_ago, long_ago))
+    os.utime(tmp_path / "corpora" / unused / cache.INFO_FILE, (long_ago, long_ago))
     last = read(memory.write("c.txt", b"four"), reuse=True).fingerprint
     assert kept() == {new, last}
 
@@ -274,9 +274,10 @@ def test_without_fsspec_the_extra_is_named_and_s3_does_not_need_it(monkeypatch):
 
 def test_secrets_in_urls_are_neither_shown_nor_kept(memory, tmp_path, monkeypatch):
     assert (
-        shown_url("see https://me:pass@host/a?X-Amz-Signature=abc&b=1") == "see https://…@host/a?X-Amz-Signature=…&b=1"
+        hide_secrets("see https://me:pass@host/a?X-Amz-Signature=abc&b=1")
+        == "see https://…@host/a?X-Amz-Signature=…&b=1"
     )
-    about = look_at([memory.write("a.txt", b"one")])[0]
+    about = read_file_info([memory.write("a.txt", b"one")])[0]
     one, other = (cache._remote_stamp(f"s3://me:{word}@b/a.txt", about) for word in ("abc", "xyz"))
     assert one != other and "abc" not in str(one)
     with pytest.raises(CorpusError) as caught:
@@ -285,9 +286,9 @@ def test_secrets_in_urls_are_neither_shown_nor_kept(memory, tmp_path, monkeypatc
 
 
 def test_file_urls_are_paths():
-    assert local_path("file:///a%20b/c?.txt") == "/a b/c?.txt"
-    assert local_path("file://localhost/a") == "/a"
-    assert local_path("s3://bucket/a%20b") == "s3://bucket/a%20b"
+    assert to_local_path("file:///a%20b/c?.txt") == "/a b/c?.txt"
+    assert to_local_path("file://localhost/a") == "/a"
+    assert to_local_path("s3://bucket/a%20b") == "s3://bucket/a%20b"
 
 
 class Sequential(SimpleHTTPRequestHandler):

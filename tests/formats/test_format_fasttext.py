@@ -50,7 +50,7 @@ def naive_rows(word, minn, maxn, bucket):
     st.integers(0, 4), st.integers(0, 6), st.integers(1, 50),
 )  # fmt: skip
 def test_ngrams_are_those_of_the_loops(words, minn, maxn, bucket):
-    ids, owners = Subwords(np.zeros((bucket, 1), np.float32), minn, maxn).ngrams(words)
+    ids, owners = Subwords(np.zeros((bucket, 1), np.float32), minn, maxn).find_ngrams(words)
     for number, word in enumerate(words):
         expected = [] if word == b"</s>" else naive_rows(word, minn, maxn, bucket)
         assert sorted(ids[owners == number].tolist()) == sorted(expected)
@@ -66,7 +66,7 @@ def test_batches_of_any_size_give_the_same_means(monkeypatch, batch):
     expected = [rows[naive_rows(word, 2, 4, 97)].mean(axis=0) for word in words]
     monkeypatch.setattr(subwords, "BATCH_BYTES", batch)
     monkeypatch.setattr(subwords, "BATCH_NUMBERS", batch)
-    means, counts = Subwords(rows, 2, 4).means(words)
+    means, counts = Subwords(rows, 2, 4).average_rows(words)
     np.testing.assert_allclose(means, expected, rtol=1e-5)
     assert counts.tolist() == [len(naive_rows(word, 2, 4, 97)) for word in words]
 
@@ -157,7 +157,7 @@ def test_a_word_without_a_row_is_in_the_vectors_and_has_no_index(gensims):
 def test_a_word_is_in_the_vectors_just_if_it_has_ngrams(word, minn, maxn, bucket):
     subwords = Subwords(np.ones((bucket, 2), np.float32), minn, maxn)
     wv = FastTextVectors(["a row"], np.ones((1, 2)), subwords=subwords)
-    assert (word in wv) is (subwords.vector(word) is not None)
+    assert (word in wv) is (subwords.compute_vector(word) is not None)
 
 
 def test_a_packed_model_and_the_first_rows_of_one_are_the_same(gensims, tmp_path, monkeypatch):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mumon.kernels import cbow, numerics, reference, skipgram
+from mumon.kernels import cbow, noise, numerics, reference, skipgram
 from mumon.kernels.windows import sample_block
 from mumon.training.gradcheck import finite_differences
 from mumon.training.sampling import alias_table
@@ -96,7 +96,7 @@ def context_of(i, ids, left, right):
 
 def draws(alias, seed, count):
     out = np.empty(count, np.int64)
-    numerics.draw_negatives(alias, seed, out)
+    noise.draw_negatives(alias, seed, out)
     return out.tolist()
 
 

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 from mumon import WordVectors
 from mumon.kernels import cbow, reference, skipgram
 from mumon.kernels.layout import PADDING
-from mumon.kernels.numerics import draw_negatives
+from mumon.kernels.noise import draw_negatives
 from mumon.training.sampling import alias_table
 from mumon.vectors.neighbours import find_largest
 

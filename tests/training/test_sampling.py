@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mumon.kernels.numerics import draw_negatives
+from mumon.kernels.noise import draw_negatives
 from mumon.kernels.windows import sample_block
 from mumon.training.sampling import CERTAIN, alias_table, keep_chances, noise_distribution, stream_seed
 

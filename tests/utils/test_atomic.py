@@ -14,7 +14,7 @@ from mumon.formats import write_vectors
 from mumon.formats.directory import load_model, save_model
 from mumon.utils import atomic
 from mumon.utils.atomic import atomic_directory, atomic_file
-from mumon.utils.file_lock import claim
+from mumon.utils.file_lock import lock_file
 from tests.samples import COUNTS, VECTORS, WORDS, files_of, left_over, refused
 
 
@@ -129,7 +129,7 @@ def test_what_a_killed_process_left_half_written_goes_with_the_next_save_but_not
     for folder in (dead, alive, aside):
         folder.mkdir()
     mine.write_text("mine")
-    with claim(alive):
+    with lock_file(alive):
         save_model(tmp_path / "m.mumon", WORDS, COUNTS, VECTORS)
         assert left_over(tmp_path) == sorted([alive.name, aside.name, mine.name, "m.mumon"])  # the only old model stays
         save_model(tmp_path / "m.mumon", WORDS, COUNTS, VECTORS)

@@ -11,10 +11,11 @@ import time
 import pytest
 
 from mumon.utils import file_lock as claims
-from mumon.utils.file_lock import claim, is_abandoned, remove_abandoned
+from mumon.utils.file_lock import is_abandoned, lock_file, remove_abandoned
 
 HOLD = (
-    "import sys, time; from mumon.utils.file_lock import claim; held = claim(sys.argv[1]); print('held', flush=True); "
+    "import sys, time; from mumon.utils.file_lock import lock_file; lock = lock_file(sys.argv[1]); "
+    "print('held', flush=True); "
 )
 pytestmark = pytest.mark.skipif(claims.fcntl is None, reason="nothing can be locked here, ages decide")
 
@@ -44,7 +45,7 @@ def test_a_claim_lasts_exactly_as_long_as_its_process(made, end):
 
 
 def test_a_claim_is_held_within_one_process_survives_a_rename_and_can_be_released_twice(made):
-    with claim(made) as held, claim(made):
+    with lock_file(made) as held, lock_file(made):
         moved = made.rename(made.with_name("moved"))
         assert not is_abandoned(moved)
     held.release()
@@ -54,11 +55,11 @@ def test_a_claim_is_held_within_one_process_survives_a_rename_and_can_be_release
 def test_what_was_removed_before_it_could_be_claimed_is_made_again(made):
     assert remove_abandoned(made)
     with pytest.raises(FileNotFoundError):
-        claim(made)
+        lock_file(made)
 
 
 def test_a_forked_child_does_not_prolong_a_released_claim(made):
-    held = claim(made)
+    held = lock_file(made)
     child = os.fork()
     if not child:
         time.sleep(60)
@@ -76,7 +77,7 @@ def test_where_nothing_can_be_locked_age_decides(made, monkeypatch):
         raise OSError("no locks here")
 
     monkeypatch.setattr(claims.fcntl, "flock", refuse)
-    with claim(made):
+    with lock_file(made):
         assert not is_abandoned(made)
     assert not remove_abandoned(made)
     os.utime(made, (0, 0))

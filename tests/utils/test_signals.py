@@ -18,7 +18,7 @@ from mumon import Word2Vec
 from mumon.cli import train_run
 from mumon.formats.checkpoint import read_checkpoint
 from mumon.training.checkpoints import Checkpoints
-from mumon.utils.signals import PATIENCE, Interrupted, held_signals, interrupting_signals
+from mumon.utils.signals import REPEAT_SECONDS, Interrupted, hold_signals, raise_on_signals
 from tests.samples import files_of, left_over
 
 OPTIONS = ["--dim", "24", "--min-count", "1", "--sample", "0", "--threads", "1", "--log-json"]
@@ -59,8 +59,8 @@ def test_a_signal_ends_in_a_checkpoint_a_sentence_and_its_exit_code(corpus, sign
 def test_a_second_signal_ends_a_program_that_is_busy_with_the_first(tmp_path):
     code = """
 import signal, sys, time
-from mumon.utils.signals import interrupting_signals, held_signals
-with interrupting_signals(), held_signals() as held:
+from mumon.utils.signals import raise_on_signals, hold_signals
+with raise_on_signals(), hold_signals() as held:
     print("ready", flush=True)
     while held.signum is None:
         time.sleep(0.01)
@@ -72,7 +72,7 @@ with interrupting_signals(), held_signals() as held:
     process.send_signal(signal.SIGINT)
     assert process.stdout.readline() == "held\n"
     process.send_signal(signal.SIGTERM)  # so soon after, it is the same wish: `timeout` sends two
-    time.sleep(PATIENCE + 0.2)
+    time.sleep(REPEAT_SECONDS + 0.2)
     assert process.poll() is None
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=10)
@@ -124,10 +124,10 @@ def test_ctrl_c_while_the_program_loads_is_no_traceback():
 
 def test_a_signal_whose_exception_was_lost_is_not_forgotten():
     """As in a callback of C code, where Python only prints what was raised."""
-    with interrupting_signals():
+    with raise_on_signals():
         with contextlib.suppress(Interrupted):
             signal.raise_signal(signal.SIGTERM)
-        with held_signals() as held:
+        with hold_signals() as held:
             assert held.signum == signal.SIGTERM
 
 

@@ -32,8 +32,8 @@ from mumon.cli import (
     train,
     vocab,
 )
-from mumon.errors import FULL, MumonError
-from mumon.utils.signals import Interrupted, interrupting_signals
+from mumon.errors import DISK_FULL_ERRNOS, MumonError
+from mumon.utils.signals import Interrupted, raise_on_signals
 
 app = typer.Typer(
     name="mumon",
@@ -50,7 +50,7 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def run(*arguments: Any, **options: Any) -> None:
         try:
-            with interrupting_signals():
+            with raise_on_signals():
                 command(*arguments, **options)
             sys.stdout.flush()
         except MumonError as error:
@@ -59,7 +59,7 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
             raise typer.Exit(1) from None
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
-            step = "; make room there, or choose another place" if error.errno in FULL else ""
+            step = "; make room there, or choose another place" if error.errno in DISK_FULL_ERRNOS else ""
             raise _complaint(f"{where}{error.strerror or error}{step}", 1) from None
         except MemoryError as error:
             raise _complaint(f"there is not enough memory ({error}); ask for fewer words or dimensions", 1) from None

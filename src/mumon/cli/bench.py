@@ -115,13 +115,13 @@ def _thread_counts(given: str | None, scaling: bool) -> list[int] | None:
 def _compare(arguments: dict[str, Any], progress: Progress) -> Results:
     """The comparison; Ctrl-C ends in a sentence of its own, for what is done is kept."""
     from mumon.experiments.bench.comparison import Stopped, compare
-    from mumon.utils.signals import interrupted
+    from mumon.utils.signals import reword_interrupt
 
     try:
         return compare(**arguments, progress=progress)
     except Stopped as stopped:
         runs = "1 run is" if stopped.runs == 1 else f"{stopped.runs} runs are"
-        raise interrupted(stopped, f"stopped; {runs} kept in {arguments['folder']}") from None
+        raise reword_interrupt(stopped, f"stopped; {runs} kept in {arguments['folder']}") from None
 
 
 def _measure_samplers(draws: int, vocab: str, folder: Path, progress: Progress, json: bool, quiet: bool) -> None:

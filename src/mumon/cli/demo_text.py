@@ -7,7 +7,7 @@ import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
-from mumon.corpus.text import running_text
+from mumon.corpus.text import split_sentences
 
 # Not documentation, or other people's.
 SKIPPED = {"test", "tests", "idle_test", "site-packages", "dist-packages", "__pycache__", "turtledemo"}
@@ -21,7 +21,7 @@ def documentation() -> list[list[str]]:
     from pydoc_data.topics import topics
 
     texts = [*topics.values(), *_docstrings(Path(sysconfig.get_path("stdlib")))]
-    lines = (line for text in texts for line in running_text(text).lower().split("\n"))
+    lines = (line for text in texts for line in split_sentences(text).lower().split("\n"))
     return [line.split() for line in lines if line.strip()]
 
 

@@ -78,7 +78,7 @@ def run(
 ) -> None:
     """Evaluate and show; Ctrl-C ends in a sentence of its own, for here something was kept."""
     from mumon.experiments.extrinsic.evaluate import checked, evaluate_extrinsic
-    from mumon.utils.signals import interrupted
+    from mumon.utils.signals import reword_interrupt
 
     names, others = options.names(tasks), options.names((baselines or "").lower())
     checked(names, others)  # before the models are read
@@ -95,7 +95,7 @@ def run(
             progress=progress,
         )
     except KeyboardInterrupt as error:
-        raise interrupted(error, "stopped; what is trained is kept, and the same command goes on") from None
+        raise reword_interrupt(error, "stopped; what is trained is kept, and the same command goes on") from None
     if json:
         print(json_.dumps(report.to_json(), ensure_ascii=False))
     elif csv:

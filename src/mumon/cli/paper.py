@@ -89,14 +89,14 @@ def paper(
 
 def _run(names: list[str], asked: dict[str, Any], progress: Progress) -> PaperReport:
     from mumon.experiments.paper import run_paper
-    from mumon.utils.signals import Interrupted, interrupted
+    from mumon.utils.signals import Interrupted, reword_interrupt
 
     try:
         return run_paper(names, **asked)
     except (Interrupted, KeyboardInterrupt) as stopped:
         progress.close()
         kept = asked["cache"] or f"{asked['output']}/cache"
-        raise interrupted(
+        raise reword_interrupt(
             stopped, f"stopped; what was measured is kept in {kept}, and the same command goes on"
         ) from None
 

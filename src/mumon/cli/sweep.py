@@ -155,7 +155,7 @@ def _run(corpus: list[str], space: dict[str, Any], arguments: dict[str, Any], pr
     """The sweep; Ctrl-C ends in a sentence of its own, for here something was saved."""
     from mumon.experiments.sweep import sweep as run
     from mumon.experiments.sweep.runs import finished
-    from mumon.utils.signals import interrupted
+    from mumon.utils.signals import reword_interrupt
 
     try:
         return run(corpus, space, **arguments)
@@ -163,4 +163,4 @@ def _run(corpus: list[str], space: dict[str, Any], arguments: dict[str, Any], pr
         progress.close()
         done = finished(arguments["folder"])
         kept = f"{done} finished run{'s' * (done != 1)} {'are' if done != 1 else 'is'} kept"
-        raise interrupted(error, f"stopped; {kept}, and the same command goes on") from None
+        raise reword_interrupt(error, f"stopped; {kept}, and the same command goes on") from None

@@ -31,20 +31,20 @@ def run_training(
     progress: Progress,
 ) -> None:
     from mumon.training.checkpoints import Checkpoints
-    from mumon.utils.signals import held_signals
+    from mumon.utils.signals import hold_signals
 
     checkpoints = Checkpoints(_beside(output), kept.every, resume=kept.resume, restart=kept.restart)
     if from_ is None or Path(from_) != Path(output):
         _refuse_finished(output, checkpoints)
     with checkpoints.held():
         model = _train(corpus, given, from_, merge, checkpoints, progress)
-        with held_signals() as held:  # the work is done; stopping now would be to lose it
+        with hold_signals() as held:  # the work is done; stopping now would be to lose it
             if save_vocab is not None and model.vocabulary is not None:
                 model.vocabulary.save(save_vocab)
             _save(model, output)
             checkpoints.discard()
     if held.signum is not None:
-        held.obey(f"stopped when {output} was already trained; it is saved", None)
+        held.deliver(f"stopped when {output} was already trained; it is saved", None)
     progress.note(f"saved {output}: {len(model.wv):,} words × {model.vector_size}; try: mumon similar {output} WORD")
 
 

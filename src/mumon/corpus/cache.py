@@ -12,27 +12,27 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from mumon.corpus.filesystem import About, is_url, look_at, shown_url
-from mumon.corpus.sources import unreadable
-from mumon.errors import FULL, CorpusError
+from mumon.corpus.filesystem import FileInfo, hide_secrets, is_url, read_file_info
+from mumon.corpus.sources import make_unreadable_error
+from mumon.errors import DISK_FULL_ERRNOS, CorpusError
 from mumon.utils import paths
 from mumon.utils.atomic import sync_directory, sync_tree
-from mumon.utils.file_lock import Claim, claim, remove_abandoned
+from mumon.utils.file_lock import FileLock, lock_file, remove_abandoned
 
-INFO = "corpus.json"  # written last: its presence says that the others are whole
-TEMPORARY = "mumon-encoding-"  # folders outside the cache
+INFO_FILE = "corpus.json"  # written last: its presence says that the others are whole
+TEMPORARY_PREFIX = "mumon-encoding-"  # folders outside the cache
 # A file's path or URL, size and time of change (or whatever else its filesystem has that changes with the content)
 Stamp = tuple[str, int, int | str]
 UNUSED_DAYS = 30  # before the encoding of remote files goes: to ask whether they changed may take long, and cost
 
 
-def home() -> Path:
+def cache_folder() -> Path:
     """The folder of all encodings."""
     return paths.cache_directory() / "corpora"
 
 
 @contextlib.contextmanager
-def folder_to_fill(stamps: Sequence[Stamp] = ()) -> Iterator[tuple[Path, str]]:
+def create_folder(stamps: Sequence[Stamp] = ()) -> Iterator[tuple[Path, str]]:
     """A folder to encode into, claimed for as long as that takes, and why it is not in the cache, if it is not.
 
     In the cache if possible, for temporary folders are often kept in memory. What is not renamed is removed, and so
@@ -43,7 +43,7 @@ def folder_to_fill(stamps: Sequence[Stamp] = ()) -> Iterator[tuple[Path, str]]:
         try:
             yield folder, remark
         except OSError as error:
-            if error.errno is None or error.errno not in FULL:  # perhaps of the iterable that is read
+            if error.errno is None or error.errno not in DISK_FULL_ERRNOS:  # perhaps of the iterable that is read
                 raise
             raise CorpusError(
                 f"the encoded text does not fit into {folder.parent} ({os.strerror(error.errno)}); make room there, or "
@@ -53,30 +53,32 @@ def folder_to_fill(stamps: Sequence[Stamp] = ()) -> Iterator[tuple[Path, str]]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _new_folder(stamps: Sequence[Stamp]) -> tuple[Path, Claim, str]:
+def _new_folder(stamps: Sequence[Stamp]) -> tuple[Path, FileLock, str]:
     try:
-        home().mkdir(parents=True, exist_ok=True)
-        _forget_stale(home(), stamps)  # before the new one needs the room
-        return *_claimed_folder(home(), ".encoding-"), ""
+        cache_folder().mkdir(parents=True, exist_ok=True)
+        _forget_stale(cache_folder(), stamps)  # before the new one needs the room
+        return *_claimed_folder(cache_folder(), ".encoding-"), ""
     except OSError as error:
-        remark = f"the cache {home()} cannot be written to ({error.strerror}): the text is encoded for this run only"
+        remark = (
+            f"the cache {cache_folder()} cannot be written to ({error.strerror}): the text is encoded for this run only"
+        )
     try:
         elsewhere = Path(tempfile.gettempdir())
-        for left in elsewhere.glob(f"{TEMPORARY}*"):
+        for left in elsewhere.glob(f"{TEMPORARY_PREFIX}*"):
             remove_abandoned(left)
-        return *_claimed_folder(elsewhere, TEMPORARY), remark
+        return *_claimed_folder(elsewhere, TEMPORARY_PREFIX), remark
     except OSError as error:
         raise CorpusError(
-            f"neither the cache {home()} nor a temporary folder can be written to ({error.strerror or error}); name a "
-            "place with MUMON_CACHE"
+            f"neither the cache {cache_folder()} nor a temporary folder can be written to ({error.strerror or error}); "
+            "name a place with MUMON_CACHE"
         ) from None
 
 
-def _claimed_folder(parent: Path, prefix: str) -> tuple[Path, Claim]:
+def _claimed_folder(parent: Path, prefix: str) -> tuple[Path, FileLock]:
     while True:
         folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
         with contextlib.suppress(FileNotFoundError):  # another process has just taken it for abandoned
-            return folder, claim(folder)
+            return folder, lock_file(folder)
 
 
 def publish(folder: Path, kept: Path, is_whole: Callable[[Path], bool]) -> bool:
@@ -93,7 +95,7 @@ def publish(folder: Path, kept: Path, is_whole: Callable[[Path], bool]) -> bool:
     return True
 
 
-def stamps_of(names: Sequence[str], fresh: bool = False) -> list[Stamp] | None:
+def read_stamps(names: Sequence[str], fresh: bool = False) -> list[Stamp] | None:
     """What tells these files from what they were or will be; None if one of them, as a pipe, has nothing that does.
 
     `fresh` asks servers again for what may be remembered here.
@@ -101,13 +103,13 @@ def stamps_of(names: Sequence[str], fresh: bool = False) -> list[Stamp] | None:
     if not all(is_url(name) or Path(name).is_file() for name in names):
         return None
     urls = [name for name in names if is_url(name)]
-    told = {url: _remote_stamp(url, about) for url, about in zip(urls, look_at(urls, fresh), strict=True)}
+    told = {url: _remote_stamp(url, about) for url, about in zip(urls, read_file_info(urls, fresh), strict=True)}
     stamps = []
     for name in names:
         try:
             stamp = told[name] if name in told else _stamp(name)
         except OSError as error:  # it was there a moment ago
-            raise unreadable(name, error) from None
+            raise make_unreadable_error(name, error) from None
         if stamp is None:
             return None
         stamps.append(stamp)
@@ -119,26 +121,26 @@ def _stamp(name: str) -> Stamp:
     return str(Path(name).resolve()), stat.st_size, stat.st_mtime_ns
 
 
-def _remote_stamp(url: str, about: About) -> Stamp | None:
+def _remote_stamp(url: str, about: FileInfo) -> Stamp | None:
     if about.size is None or about.identity is None:
         return None
-    shown = shown_url(url)  # stamps are written down, and secrets should not be
+    shown = hide_secrets(url)  # stamps are written down, and secrets should not be
     hidden = "" if shown == url else " " + hashlib.sha256(url.encode()).hexdigest()[:24]
     return shown, about.size, about.identity + hidden
 
 
-def unchanged(names: Sequence[str], stamps: list[Stamp]) -> bool:
+def are_unchanged(names: Sequence[str], stamps: list[Stamp]) -> bool:
     """Whether the files are still the same."""
     try:
-        return stamps_of(names, fresh=True) == stamps
+        return read_stamps(names, fresh=True) == stamps
     except CorpusError:
         return False
 
 
-def used_again(folder: Path) -> None:
+def touch(folder: Path) -> None:
     """Remember that an encoding is still of use."""
     with contextlib.suppress(OSError):
-        os.utime(folder / INFO)
+        os.utime(folder / INFO_FILE)
 
 
 def _forget_stale(everything: Path, stamps: Sequence[Stamp]) -> None:
@@ -154,7 +156,7 @@ def _forget_stale(everything: Path, stamps: Sequence[Stamp]) -> None:
 
 def _is_stale(folder: Path, now: dict[str, Stamp]) -> bool:
     try:
-        about = folder / INFO
+        about = folder / INFO_FILE
         for stamp in (tuple(stamp) for stamp in json.loads(about.read_text())["inputs"]):
             if not is_url(stamp[0]):
                 if stamp != _stamp(stamp[0]):

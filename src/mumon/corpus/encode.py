@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mumon.corpus.sources import read_pieces, total_bytes
+from mumon.corpus.sources import count_bytes, read_pieces
 from mumon.corpus.text import Piece, TextOptions, prepare
 from mumon.corpus.word_table import ByteTable, Ids, TokenTable, rank_tables
 from mumon.errors import CorpusError, OptionError
@@ -113,8 +113,8 @@ def encode_files(
 
     if not is_compiled("encode_text"):
         progress.note("compiling the tokeniser, once for this machine …")
-    progress.start("reading", total_bytes(names), "B")
-    tables = new_tables(workers)
+    progress.start("reading", count_bytes(names), "B")
+    tables = create_tables(workers)
     done = replaced = 0
 
     def advance(amount: int) -> None:
@@ -127,7 +127,7 @@ def encode_files(
 
     writer = CorpusWriter(folder)
     try:
-        for index, ids, ends, bad in encoded_pieces(pieces(), options, tables):
+        for index, ids, ends, bad in encode_pieces(pieces(), options, tables):
             writer.append(index, ids, ends)
             replaced += bad
             progress.update(done, tokens=writer.tokens)
@@ -138,12 +138,12 @@ def encode_files(
     return writer, replaced
 
 
-def new_tables(workers: int) -> list[ByteTable]:
+def create_tables(workers: int) -> list[ByteTable]:
     """A word table for each of the threads that are to encode."""
     return [ByteTable() for _ in range(max(1, min(workers, MAX_ENCODERS)))]
 
 
-def encoded_pieces(
+def encode_pieces(
     pieces: Iterable[Piece], options: TextOptions, tables: list[ByteTable]
 ) -> Iterator[tuple[int, Ids, npt.NDArray[np.int64], int]]:
     """Pieces as numbers, in their order, by a thread for each table.

@@ -16,15 +16,15 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from mumon.corpus.cache import INFO, Stamp, folder_to_fill, home, publish, stamps_of, unchanged, used_again
+from mumon.corpus.cache import INFO_FILE, Stamp, are_unchanged, cache_folder, create_folder, publish, read_stamps, touch
 from mumon.corpus.encode import CorpusWriter, encode_files, encode_sequences
 from mumon.corpus.filesystem import is_url
-from mumon.corpus.sources import find_files, is_json_lines, spoken_name
+from mumon.corpus.sources import find_files, format_name, is_json_lines
 from mumon.corpus.text import TextOptions
 from mumon.errors import CorpusError
 from mumon.utils.progress import Progress
 
-AT_ONCE = 1 << 20  # sentences looked at together
+AT_ONCE = 1 << 20  # sentences or words that are looked at together
 NAMELESS = "nobody tells when these files change: the text is encoded for this run only"
 ENCODING = 1  # raise when the files below change meaning: older caches are then made again
 
@@ -68,7 +68,7 @@ class EncodedCorpus:
 
     @property
     def known_digest(self) -> str:
-        """What `corpus_digest` would find, if somebody has found it before."""
+        """What `compute_digest` would find, if somebody has found it before."""
         return ""
 
     def read(self, begin: int, end: int) -> npt.NDArray[np.int32]:
@@ -99,6 +99,26 @@ class EncodedCorpus:
         return f"<EncodedCorpus: {self.tokens:,} tokens, {self.sentences:,} sentences, {len(self.counts):,} words>"
 
 
+def compute_digest(corpus: EncodedCorpus) -> str:
+    """Equal for equal words in equal sentences, however they were stored.
+
+    >>> from mumon.corpus import corpus_from_sentences
+    >>> one, same, other = (corpus_from_sentences(s) for s in ([["a", "b"]], [["a", "b"]], [["a"], ["b"]]))
+    >>> compute_digest(one) == compute_digest(same), compute_digest(one) == compute_digest(other)
+    (True, False)
+    """
+    if corpus.known_digest:
+        return corpus.known_digest
+    digest = hashlib.blake2b(digest_size=16)
+    for first in range(0, corpus.tokens, AT_ONCE):
+        digest.update(corpus.read(first, min(first + AT_ONCE, corpus.tokens)).tobytes())
+    for first in range(0, len(corpus.offsets), AT_ONCE):
+        digest.update(corpus.offsets[first : first + AT_ONCE].tobytes())
+    for first in range(0, len(corpus.words), AT_ONCE):
+        digest.update(b"\n".join(corpus.words[first : first + AT_ONCE].to_pylist()) + b"\n")
+    return digest.hexdigest()
+
+
 def corpus_from_files(
     inputs: Sequence[str | os.PathLike[str]],
     options: TextOptions | None = None,
@@ -121,28 +141,28 @@ def corpus_from_files(
     def encode(folder: Path) -> tuple[CorpusWriter, int]:
         return encode_files(names, options, folder, workers, progress or Progress())
 
-    about = ", ".join(map(spoken_name, names[:3])) + (" …" if len(names) > 3 else "")
-    stamps = stamps_of(names) if reuse else None
+    about = ", ".join(map(format_name, names[:3])) + (" …" if len(names) > 3 else "")
+    stamps = read_stamps(names) if reuse else None
     if stamps is None:
-        return encoded_for_now(encode, about, *([NAMELESS] if reuse and any(map(is_url, names)) else []))
+        return encode_temporarily(encode, about, *([NAMELESS] if reuse and any(map(is_url, names)) else []))
     records = [is_json_lines(name, options) for name in names]  # a link may have another suffix than its file
     key = json.dumps([ENCODING, stamps, records, asdict(options)])
     fingerprint = hashlib.sha256(key.encode()).hexdigest()[:24]
-    kept = home() / fingerprint
+    kept = cache_folder() / fingerprint
     with contextlib.suppress(OSError, ValueError, KeyError):  # not there, or damaged: Arrow's errors are ValueErrors
         corpus = _open(kept, fingerprint, reused=True)
-        used_again(kept)
+        touch(kept)
         return corpus
-    with folder_to_fill(stamps) as (folder, remark):
+    with create_folder(stamps) as (folder, remark):
         _write_info(folder, *encode(folder), about, stamps)
-        if not remark and not unchanged(names, stamps):
+        if not remark and not are_unchanged(names, stamps):
             remark = "the text changed while it was read; this encoding of it is used just once"
         if remark:
-            return _opened_for_now(folder, remark)
+            return _open_temporarily(folder, remark)
         # Opened before it is published, for then another process may find it stale. Windows cannot rename what is open.
         opened = None if os.name == "nt" else _open(folder, fingerprint)
         published = publish(folder, kept, _is_whole)
-        return opened or (_open(kept, fingerprint) if published else _opened_for_now(folder))
+        return opened or (_open(kept, fingerprint) if published else _open_temporarily(folder))
 
 
 def corpus_from_sentences(sentences: Iterable[Iterable[Any]], *, progress: Progress | None = None) -> EncodedCorpus:
@@ -151,17 +171,19 @@ def corpus_from_sentences(sentences: Iterable[Iterable[Any]], *, progress: Progr
     >>> corpus_from_sentences([["a", "b"], ["b"]])
     <EncodedCorpus: 3 tokens, 2 sentences, 2 words>
     """
-    return encoded_for_now(lambda folder: encode_sequences(sentences, folder, progress or Progress()), "the iterable")
+    return encode_temporarily(
+        lambda folder: encode_sequences(sentences, folder, progress or Progress()), "the iterable"
+    )
 
 
-def encoded_for_now(encode: Callable[[Path], tuple[CorpusWriter, int]], about: str, *remarks: str) -> EncodedCorpus:
+def encode_temporarily(encode: Callable[[Path], tuple[CorpusWriter, int]], about: str, *remarks: str) -> EncodedCorpus:
     """What `encode` writes into a folder, as a corpus that nobody else will find; `about` names the text in errors."""
-    with folder_to_fill() as (folder, _):
+    with create_folder() as (folder, _):
         _write_info(folder, *encode(folder), about, [])
-        return _opened_for_now(folder, *remarks)
+        return _open_temporarily(folder, *remarks)
 
 
-def _opened_for_now(folder: Path, *remarks: str) -> EncodedCorpus:
+def _open_temporarily(folder: Path, *remarks: str) -> EncodedCorpus:
     """An encoding that nobody else will find. Its folder is removed at once, and its files vanish with the object."""
     corpus = _open(folder, folder.name, remarks=remarks)
     if os.name == "nt":  # where nothing that is open can be removed
@@ -186,13 +208,13 @@ def _write_info(folder: Path, writer: CorpusWriter, replaced: int, about: str, s
         "integers": writer.integers,
         "inputs": stamps,
     }
-    (folder / INFO).write_text(json.dumps(info))
+    (folder / INFO_FILE).write_text(json.dumps(info))
 
 
 def _open(folder: Path, fingerprint: str, reused: bool = False, remarks: tuple[str, ...] = ()) -> EncodedCorpus:
     import pyarrow as pa
 
-    info = json.loads((folder / INFO).read_text())
+    info = json.loads((folder / INFO_FILE).read_text())
     table = pa.ipc.open_file(pa.memory_map(str(folder / "words.arrow"))).read_all()
     file = (folder / "ids.i32").open("rb")
     corpus = EncodedCorpus(

@@ -18,13 +18,13 @@ Sentences = str | os.PathLike[str] | Iterable[Iterable[Any]] | EncodedCorpus
 Files = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
-def read_given(
+def read_corpus(
     given: Any, files_only: bool, options: TextOptions, workers: int, progress: Progress
 ) -> tuple[EncodedCorpus, bool]:
     """Encode a corpus; whether it could be read only once comes along."""
     if isinstance(given, EncodedCorpus):
         return given, False
-    files = as_files(given, files_only, options)
+    files = find_paths(given, files_only, options)
     if files is None:
         corpus = corpus_from_sentences(given, progress=progress)
     else:
@@ -39,7 +39,7 @@ def read_given(
     return corpus, isinstance(given, Iterator) or (files is not None and STDIN in files)
 
 
-def one_of(sentences: Any, corpus_file: Any) -> Any:
+def choose_input(sentences: Any, corpus_file: Any) -> Any:
     """The one of two ways to name a corpus that was used."""
     if sentences is None and corpus_file is None:
         raise OptionError("there is nothing to read: give sentences (token lists) or corpus_file (paths)")
@@ -48,7 +48,7 @@ def one_of(sentences: Any, corpus_file: Any) -> Any:
     return corpus_file if sentences is None else sentences
 
 
-def as_files(given: Any, certain: bool, options: TextOptions) -> list[str | os.PathLike[str]] | None:
+def find_paths(given: Any, certain: bool, options: TextOptions) -> list[str | os.PathLike[str]] | None:
     """The paths that a corpus argument names, or None if it is an iterable of sentences."""
     if isinstance(given, str | os.PathLike):
         return [given]

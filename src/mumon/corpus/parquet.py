@@ -8,8 +8,8 @@ from itertools import accumulate
 from typing import Any
 
 from mumon.corpus.text import DOCUMENT_END, Piece
-from mumon.errors import CorpusError, one_line, some_names
-from mumon.utils.compression import check_expansion, known_size
+from mumon.errors import CorpusError, list_names, to_one_line
+from mumon.utils.compression import check_expansion, find_size
 
 MAGIC = b"PAR1"
 ROWS_AT_ONCE = 256
@@ -20,7 +20,7 @@ def is_parquet(raw: io.BufferedReader) -> bool:
     return raw.peek(len(MAGIC)).startswith(MAGIC)
 
 
-def parquet_pieces(
+def read_parquet(
     raw: io.BufferedReader,
     origin: str,
     field: str,
@@ -33,21 +33,21 @@ def parquet_pieces(
         yield from _texts(raw, origin, field, advance, begin, end)
     except CorpusError:
         raise
-    except damage() as error:
-        raise damaged(f"the Parquet file {origin}", error) from None
+    except list_damage_errors() as error:
+        raise make_damage_error(f"the Parquet file {origin}", error) from None
 
 
-def row_group_starts(raw: io.BufferedReader, origin: str) -> list[int]:
+def find_row_groups(raw: io.BufferedReader, origin: str) -> list[int]:
     """The byte of the file at which each row group begins, never falling."""
     try:
-        return _starts(_opened(raw, origin).metadata, known_size(raw) or 0)
+        return _starts(_opened(raw, origin).metadata, find_size(raw) or 0)
     except CorpusError:
         raise
-    except damage() as error:
-        raise damaged(f"the Parquet file {origin}", error) from None
+    except list_damage_errors() as error:
+        raise make_damage_error(f"the Parquet file {origin}", error) from None
 
 
-def damage() -> tuple[type[Exception], ...]:
+def list_damage_errors() -> tuple[type[Exception], ...]:
     """What Arrow raises over a damaged file."""
     import pyarrow as pa
 
@@ -55,9 +55,9 @@ def damage() -> tuple[type[Exception], ...]:
     return pa.ArrowException, OSError, ValueError, LookupError, MemoryError
 
 
-def damaged(origin: str, error: Exception) -> CorpusError:
+def make_damage_error(origin: str, error: Exception) -> CorpusError:
     """What to say of a file whose content makes no sense."""
-    return CorpusError(f"{origin} is damaged or cut short ({one_line(error)}); make or fetch it again")
+    return CorpusError(f"{origin} is damaged or cut short ({to_one_line(error)}); make or fetch it again")
 
 
 def _opened(raw: io.BufferedReader, origin: str) -> Any:
@@ -93,15 +93,15 @@ def _texts(
     file = _opened(raw, origin)
     columns = file.schema_arrow.names
     if field not in columns:
-        raise CorpusError(f"{origin} has no column {field!r} but {some_names(columns)}; name it with --text-field")
+        raise CorpusError(f"{origin} has no column {field!r} but {list_names(columns)}; name it with --text-field")
     kind = file.schema_arrow.field(columns.index(field)).type
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         raise CorpusError(
-            f"column {field!r} of {origin} holds {one_line(kind, 60)}, not text; choose another with --text-field"
+            f"column {field!r} of {origin} holds {to_one_line(kind, 60)}, not text; choose another with --text-field"
         )
-    size, about = known_size(raw) or 0, file.metadata
+    size, about = find_size(raw) or 0, file.metadata
     unpacked = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
     if size:
         check_expansion(size, unpacked)

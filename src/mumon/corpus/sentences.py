@@ -17,7 +17,7 @@ from typing import Any
 
 from mumon.corpus.encode import MAX_SENTENCE
 from mumon.errors import CorpusError
-from mumon.utils.validation import whole_number
+from mumon.utils.validation import check_integer
 
 
 class LineSentence:
@@ -35,7 +35,7 @@ class LineSentence:
 
     def __init__(self, source: Any, max_sentence_length: int = MAX_SENTENCE, limit: int | None = None) -> None:
         self.source, self.limit = source, _checked_limit(limit)
-        self.max_sentence_length = whole_number("max_sentence_length", max_sentence_length)
+        self.max_sentence_length = check_integer("max_sentence_length", max_sentence_length)
 
     def __iter__(self) -> Iterator[list[str]]:
         if isinstance(self.source, str | os.PathLike):
@@ -70,7 +70,7 @@ class PathLineSentences:
         self, source: str | os.PathLike[str], max_sentence_length: int = MAX_SENTENCE, limit: int | None = None
     ) -> None:
         self.source, self.limit = os.fspath(source), _checked_limit(limit)
-        self.max_sentence_length = whole_number("max_sentence_length", max_sentence_length)
+        self.max_sentence_length = check_integer("max_sentence_length", max_sentence_length)
         if Path(self.source).is_file():
             self.input_files = [self.source]
         elif Path(self.source).is_dir():
@@ -94,7 +94,7 @@ class Text8Corpus:
 
     def __init__(self, fname: str | os.PathLike[str], max_sentence_length: int = MAX_SENTENCE) -> None:
         self.fname = fname
-        self.max_sentence_length = whole_number("max_sentence_length", max_sentence_length)
+        self.max_sentence_length = check_integer("max_sentence_length", max_sentence_length)
 
     def __iter__(self) -> Iterator[list[str]]:
         held: list[str] = []
@@ -146,7 +146,7 @@ class BrownCorpus:
 
 
 def _checked_limit(limit: int | None) -> int | None:
-    return None if limit is None else whole_number("limit", limit, least=0)
+    return None if limit is None else check_integer("limit", limit, least=0)
 
 
 def _files_in(folder: str) -> list[str]:

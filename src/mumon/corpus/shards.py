@@ -9,12 +9,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mumon.corpus.filesystem import is_url
-from mumon.corpus.parquet import is_parquet, parquet_pieces, row_group_starts
-from mumon.corpus.sources import PIECE_BYTES, STDIN, cut, find_files, is_json_lines, opened, read_pieces, spoken_name
+from mumon.corpus.parquet import find_row_groups, is_parquet, read_parquet
+from mumon.corpus.sources import (
+    PIECE_BYTES,
+    STDIN,
+    cut_pieces,
+    find_files,
+    format_name,
+    is_json_lines,
+    open_input,
+    read_pieces,
+)
 from mumon.corpus.text import DEFAULT_FIELD, Piece, TextOptions
 from mumon.errors import CorpusError
-from mumon.utils.compression import compression_of, known_size
-from mumon.utils.validation import whole_number
+from mumon.utils.compression import detect_compression, find_size
+from mumon.utils.validation import check_integer
 
 SHARD_BYTES = 64 << 20
 
@@ -45,7 +54,7 @@ def find_shards(
     >>> [(shard.begin, shard.end) for shard in find_shards([text], size=10)]
     [(0, 10), (10, None)]
     """
-    options, size = options or TextOptions(), whole_number("size", size)
+    options, size = options or TextOptions(), check_integer("size", size)
     shards: list[Shard] = []
     for name in find_files(inputs):
         if not is_url(name):
@@ -68,13 +77,13 @@ def read_shard(shard: Shard, options: TextOptions, advance: Callable[[int], None
     [b'saw the dog\\n', b'']
     """
     name, begin, end = shard.name, shard.begin, shard.end
-    origin = spoken_name(name)
+    origin = format_name(name)
     if begin == 0 and end is None:
         yield from read_pieces(name, options, advance)
         return
-    with opened(name) as raw:
+    with open_input(name) as raw:
         if is_parquet(raw):
-            yield from parquet_pieces(raw, origin, options.text_field or DEFAULT_FIELD, advance, begin, end)
+            yield from read_parquet(raw, origin, options.text_field or DEFAULT_FIELD, advance, begin, end)
             return
         if not _can_cut(raw, name, options):
             raise CorpusError(f"{origin} cannot be read from byte {begin:,} to {end}; cut it with find_shards")
@@ -82,18 +91,18 @@ def read_shard(shard: Shard, options: TextOptions, advance: Callable[[int], None
         start = lines.tell()
         if start:  # errors name lines
             origin += f" (lines counted from byte {start:,})"
-        yield from cut(lines, lines.tell, origin, is_json_lines(name, options), advance, start)
+        yield from cut_pieces(lines, lines.tell, origin, is_json_lines(name, options), advance, start)
 
 
 def _cuts(name: str, options: TextOptions, size: int) -> list[int]:
     """The bytes of a file at which shards begin, after the first."""
-    with opened(name) as raw:
-        total = known_size(raw) or 0
+    with open_input(name) as raw:
+        total = find_size(raw) or 0
         if total <= size:
             return []
         if is_parquet(raw):
             cuts, last = [], 0
-            for start in row_group_starts(raw, spoken_name(name)):
+            for start in find_row_groups(raw, format_name(name)):
                 if start - last >= size:
                     cuts.append(start)
                     last = start
@@ -105,7 +114,7 @@ def _cuts(name: str, options: TextOptions, size: int) -> list[int]:
 def _can_cut(raw: io.BufferedReader, name: str, options: TextOptions) -> bool:
     """Whether lines of a file can be read without those before: sentences of running text do not end with them."""
     divided = is_json_lines(name, options) or not options.tokenize
-    return divided and raw.seekable() and compression_of(raw) is None
+    return divided and raw.seekable() and detect_compression(raw) is None
 
 
 class _Lines:
@@ -113,7 +122,7 @@ class _Lines:
 
     def __init__(self, raw: io.BufferedReader, origin: str, begin: int, end: int | None) -> None:
         self._raw, self._end = raw, end
-        size = known_size(raw)
+        size = find_size(raw)
         if size is not None and max(begin, end or 0) > size:
             raise CorpusError(
                 f"{origin} has {size:,} bytes, fewer than when it was cut at {max(begin, end or 0):,}; start again"

@@ -11,13 +11,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mumon.corpus.filesystem import is_url, local_path, look_at, shown_url
-from mumon.corpus.listing import MODEL, MODEL_FOLDERS, find_urls
-from mumon.corpus.parquet import damaged, is_parquet, parquet_pieces
-from mumon.corpus.remote import open_url
+from mumon.corpus.filesystem import (
+    MODEL_FILE,
+    MODEL_SUFFIXES,
+    find_urls,
+    hide_secrets,
+    is_url,
+    open_url,
+    read_file_info,
+    to_local_path,
+)
+from mumon.corpus.parquet import is_parquet, make_damage_error, read_parquet
 from mumon.corpus.text import DEFAULT_FIELD, Piece, TextOptions
 from mumon.errors import CorpusError
-from mumon.utils.compression import DAMAGE, ExpansionError, decompressed, known_size
+from mumon.utils.compression import DAMAGE_ERRORS, ExpansionError, decompress, find_size
 
 STDIN = "-"
 PIECE_BYTES = 1 << 20
@@ -34,7 +41,7 @@ def find_files(inputs: Sequence[str | os.PathLike[str]]) -> list[str]:
     """
     found: list[str] = []
     for given in inputs:
-        name = local_path(os.fspath(given))
+        name = to_local_path(os.fspath(given))
         if not name:
             raise CorpusError("one of the paths to read is empty; name a file or folder")
         if is_url(name):
@@ -45,7 +52,7 @@ def find_files(inputs: Sequence[str | os.PathLike[str]]) -> list[str]:
         except CorpusError:
             raise
         except PermissionError as error:
-            raise unreadable(error.filename or name, error) from None
+            raise make_unreadable_error(error.filename or name, error) from None
         except (OSError, ValueError):  # too long for a file name, or with a NUL inside
             raise CorpusError(_no_such_file(name)) from None
     return found
@@ -53,7 +60,7 @@ def find_files(inputs: Sequence[str | os.PathLike[str]]) -> list[str]:
 
 def _find(name: str) -> list[str]:
     path = Path(name)
-    if (path / MODEL).exists():
+    if (path / MODEL_FILE).exists():
         raise CorpusError(f"{name} is a model, not text; to go on training it, name it with --from")
     if path.is_dir():
         below = sorted(_walk(path))
@@ -79,15 +86,15 @@ def _no_such_file(name: str) -> str:
     return f"there is no file {shown}; check the path{_look_alike(Path(name))}"
 
 
-def unreadable(name: str, error: OSError) -> CorpusError:
+def make_unreadable_error(name: str, error: OSError) -> CorpusError:
     """What to say of a file or folder that the system does not let us read."""
     step = "let this user read it" if isinstance(error, PermissionError) else "check the path"
-    return CorpusError(f"{spoken_name(name)} cannot be read ({error.strerror or error}); {step}, or leave it out")
+    return CorpusError(f"{format_name(name)} cannot be read ({error.strerror or error}); {step}, or leave it out")
 
 
 def _walk(folder: Path) -> Iterator[str]:
     def refuse(error: OSError) -> None:  # os.walk would pass over it, and nobody would miss the text
-        raise unreadable(error.filename, error)
+        raise make_unreadable_error(error.filename, error)
 
     for parent, folders, files in os.walk(folder, onerror=refuse):
         folders[:] = [name for name in folders if not name.startswith(".") and not _is_model(Path(parent) / name)]
@@ -97,7 +104,7 @@ def _walk(folder: Path) -> Iterator[str]:
 
 
 def _is_model(folder: Path) -> bool:
-    return folder.suffix in MODEL_FOLDERS or (folder / MODEL).exists()
+    return folder.suffix in MODEL_SUFFIXES or (folder / MODEL_FILE).exists()
 
 
 def _look_alike(path: Path) -> str:
@@ -116,36 +123,38 @@ def is_json_lines(name: str, options: TextOptions) -> bool:
     return options.text_field is not None or bool(JSON_LINES & suffixes)
 
 
-def spoken_name(name: str) -> str:
+def format_name(name: str) -> str:
     """What to call an input in a sentence."""
-    return "standard input" if name == STDIN else shown_url(name) if is_url(name) else name
+    return "standard input" if name == STDIN else hide_secrets(name) if is_url(name) else name
 
 
-def total_bytes(names: Sequence[str]) -> int:
+def count_bytes(names: Sequence[str]) -> int:
     """How much there is to read, as far as anyone knows: pipes do not tell."""
     urls = [name for name in names if is_url(name)]
     local = sum(Path(name).stat().st_size for name in names if not is_url(name) and Path(name).is_file())
-    return local + sum(about.size or 0 for about in look_at(urls))
+    return local + sum(about.size or 0 for about in read_file_info(urls))
 
 
 def read_pieces(name: str, options: TextOptions, advance: Callable[[int], None]) -> Iterator[Piece]:
     """The content of one file (or of standard input for "-"), a piece at a time; `advance` hears of bytes read."""
-    origin = spoken_name(name)
-    with opened(name) as raw:
+    origin = format_name(name)
+    with open_input(name) as raw:
         if is_parquet(raw):
-            yield from parquet_pieces(raw, origin, options.text_field or DEFAULT_FIELD, advance)
+            yield from read_parquet(raw, origin, options.text_field or DEFAULT_FIELD, advance)
             return
-        size = known_size(raw) if raw.seekable() else None
-        stream = decompressed(raw)
-        yield from cut(stream, raw.tell if raw.seekable() else None, origin, is_json_lines(name, options), advance)
+        size = find_size(raw) if raw.seekable() else None
+        stream = decompress(raw)
+        yield from cut_pieces(
+            stream, raw.tell if raw.seekable() else None, origin, is_json_lines(name, options), advance
+        )
         if size and stream is raw and raw.tell() < size:
             raise CorpusError(f"{origin} was cut to {raw.tell():,} of {size:,} bytes while it was read; try again")
 
 
 @contextmanager
-def opened(name: str) -> Iterator[io.BufferedReader]:
+def open_input(name: str) -> Iterator[io.BufferedReader]:
     """A file to read; whatever goes wrong with reading it is a sentence about it."""
-    origin = spoken_name(name)
+    origin = format_name(name)
     try:
         with _open_raw(name) as raw:
             if raw.peek(2).startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -153,10 +162,10 @@ def opened(name: str) -> Iterator[io.BufferedReader]:
             yield raw
     except ExpansionError as error:
         raise CorpusError(f"{origin} {error}") from None
-    except DAMAGE as error:
-        raise damaged(origin, error) from None
+    except DAMAGE_ERRORS as error:
+        raise make_damage_error(origin, error) from None
     except OSError as error:  # zstd and bzip2 have no errors of their own, but the system's have numbers
-        raise (unreadable(name, error) if error.errno else damaged(origin, error)) from None
+        raise (make_unreadable_error(name, error) if error.errno else make_damage_error(origin, error)) from None
 
 
 def _open_raw(name: str) -> io.BufferedReader:
@@ -164,11 +173,11 @@ def _open_raw(name: str) -> io.BufferedReader:
         if sys.stdin is None:
             raise CorpusError("standard input is closed; give it text, or name a file")
         return io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False), PIECE_BYTES)
-    path = local_path(name)
+    path = to_local_path(name)
     return open_url(path) if is_url(path) else io.BufferedReader(io.FileIO(path), PIECE_BYTES)
 
 
-def cut(
+def cut_pieces(
     stream: Any,
     tell: Callable[[], int] | None,
     origin: str,

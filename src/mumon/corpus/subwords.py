@@ -27,9 +27,9 @@ class Subwords:
     """The (B, D) rows of n-grams, and how long those are, in characters.
 
     >>> subwords = Subwords(np.eye(5, dtype=np.float32), minn=3, maxn=3)
-    >>> [ids.tolist() for ids in subwords.ngrams([b"ab", b"kin"])]  # <ab ab> and <ki kin in>
+    >>> [ids.tolist() for ids in subwords.find_ngrams([b"ab", b"kin"])]  # <ab ab> and <ki kin in>
     [[3, 1, 0, 2, 1], [0, 0, 1, 1, 1]]
-    >>> subwords.vector("ab").tolist()
+    >>> subwords.compute_vector("ab").tolist()
     [0.0, 0.5, 0.0, 0.5, 0.0]
     """
 
@@ -37,7 +37,7 @@ class Subwords:
     minn: int
     maxn: int
 
-    def ngrams(self, words: Sequence[bytes]) -> tuple[Ids, Ids]:
+    def find_ngrams(self, words: Sequence[bytes]) -> tuple[Ids, Ids]:
         """The rows of all n-grams of some words, and the number of the word that each belongs to, in order."""
         found = [np.empty((2, 0), np.int64)]
         batch: list[bytes] = []
@@ -52,7 +52,7 @@ class Subwords:
         return ids, owners
 
     def _of_batch(self, words: list[bytes]) -> Ids:
-        """As `ngrams`, for all characters at once: every step adds one more to the n-gram that begins at each."""
+        """As `find_ngrams`, for all characters at once: every step adds one more to the n-gram that begins at each."""
         text = np.frombuffer(b"".join(words), np.uint8)
         if not len(text) or not len(self.rows):
             return np.empty((2, 0), np.int64)
@@ -78,9 +78,9 @@ class Subwords:
         ids = np.concatenate(found, axis=1) if found else np.empty((2, 0), np.int64)
         return ids[:, np.argsort(ids[1], kind="stable")]
 
-    def means(self, words: Sequence[bytes], own: Floats | None = None) -> tuple[Floats, Ids]:
+    def average_rows(self, words: Sequence[bytes], own: Floats | None = None) -> tuple[Floats, Ids]:
         """The mean of each word's n-gram rows, with its own row if it has one; and of how many rows it is."""
-        ids, owners = self.ngrams(words)
+        ids, owners = self.find_ngrams(words)
         sums = np.zeros((len(words), self.rows.shape[1]), np.float32)
         if own is not None:
             sums += own
@@ -94,7 +94,7 @@ class Subwords:
             sums /= np.maximum(counts, 1).astype(np.float32)[:, None]
         return sums, counts
 
-    def reaches(self, word: str) -> bool:
+    def has_ngrams(self, word: str) -> bool:
         """Whether a word has an n-gram, and with it a vector; without looking for any."""
         shortest = max(self.minn, 2 if self.maxn > 1 else 3)  # of <word>: a single < or > is no n-gram
         return (
@@ -104,9 +104,9 @@ class Subwords:
             and word != END_OF_SENTENCE.decode()
         )
 
-    def vector(self, word: str) -> Floats | None:
+    def compute_vector(self, word: str) -> Floats | None:
         """The vector of a word without a row of its own; None if it has no n-grams."""
-        means, counts = self.means([word.encode("utf-8", "surrogatepass")])
+        means, counts = self.average_rows([word.encode("utf-8", "surrogatepass")])
         return means[0] if counts[0] else None
 
 

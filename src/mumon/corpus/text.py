@@ -9,14 +9,14 @@ import sys
 import unicodedata
 from dataclasses import dataclass
 
-from mumon.errors import CorpusError, some_names
+from mumon.errors import CorpusError, list_names
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 DEFAULT_FIELD = "text"
 DOCUMENT_END = b"\n\n"  # ends a sentence of running text, too
 
 # A word is letters, digits and marks, with inner apostrophes and hyphens: don't, rock-solid, Müller, 3. This is the
-# pattern of regular expressions whose \w includes combining marks; Python's does not, see `_running_text_pattern`.
+# pattern of regular expressions whose \w includes combining marks; Python's does not, see `_build_pattern`.
 WORD = r"\w+(?:['’‑-]\w+)*"
 # A sentence ends at a terminator before white space that no lower-case letter follows ("e.g. this" goes on), at the
 # full-width terminators and dandas, which need no space, or at an empty line. Looking behind spares a run of full stops
@@ -26,7 +26,7 @@ JOINERS = "\u200c\u200d"  # inside words of Persian and of Indic scripts
 
 
 @functools.cache
-def _running_text_pattern() -> re.Pattern[str]:
+def _build_pattern() -> re.Pattern[str]:
     """Words (group 1) and sentence ends; made on first use, for it looks at every character there is."""
     marks = "".join(chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code))[0] == "M")
     word = WORD.replace(r"\w", rf"[\w{JOINERS}{re.escape(marks)}]")
@@ -73,7 +73,7 @@ def prepare(piece: Piece, options: TextOptions) -> tuple[bytes, int]:
         text, lone_surrogates = _repaired(data)  # legal in JSON, not in UTF-8
         data, replaced = text.encode(), replaced + lone_surrogates
     if options.tokenize:  # before lower case, which hides where sentences begin
-        text = running_text(text)
+        text = split_sentences(text)
     if options.lowercase:
         text = text.lower()
     if options.tokenize or options.lowercase:
@@ -99,13 +99,13 @@ def _repaired(data: bytes) -> tuple[str, int]:
     return text, text.count(REPLACEMENT) - data.count(REPLACEMENT.encode())
 
 
-def running_text(text: str) -> str:
+def split_sentences(text: str) -> str:
     """Sentences of words, one per line.
 
-    >>> running_text("Mr Smith doesn't care, e.g. about this.  Do you?\\nYes").split("\\n")
+    >>> split_sentences("Mr Smith doesn't care, e.g. about this.  Do you?\\nYes").split("\\n")
     ["Mr Smith doesn't care e g about this", 'Do you', 'Yes ']
     """
-    tokens = _running_text_pattern().findall(text)
+    tokens = _build_pattern().findall(text)
     return " ".join(token or "\n" for token in tokens).replace(" \n ", "\n") + " "
 
 
@@ -125,7 +125,7 @@ def _json_text(text: str, piece: Piece, field: str) -> bytes:
             raise CorpusError(f"{piece.origin} line {number} is a JSON {type(record).__name__}; each must be an object")
         if field not in record:
             raise CorpusError(
-                f"{piece.origin} line {number} has no field {field!r} but {some_names(record)}; name the field with "
+                f"{piece.origin} line {number} has no field {field!r} but {list_names(record)}; name the field with "
                 "--text-field"
             )
         if record[field] is not None:

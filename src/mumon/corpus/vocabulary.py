@@ -13,13 +13,13 @@ import numpy.typing as npt
 
 from mumon.corpus import EncodedCorpus
 from mumon.errors import CorpusError, FormatError, OptionError
-from mumon.utils.validation import whole_number
+from mumon.utils.validation import check_integer
 
 Counts = npt.NDArray[np.int64]
 # gensim's trim rules answer 0 (as min_count says), 1 (drop) or 2 (keep).
 TrimRule = Callable[[str, int, int], int]
 RULE_DEFAULT, RULE_DISCARD, RULE_KEEP = 0, 1, 2
-MOST = (1 << 63) - 1  # the largest number that int64 holds
+MAX_COUNT = (1 << 63) - 1  # the largest number that int64 holds
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +61,10 @@ class Vocabulary:
     def from_counts(cls, counts: Mapping[str, int], unk: str | None = None, integers: bool = False) -> Vocabulary:
         """A vocabulary of just these words."""
         total = sum(counts.values())
-        if total > MOST:
-            raise OptionError(f"the counts come to {total} in all, more than the {MOST} that can be held; lower them")
+        if total > MAX_COUNT:
+            raise OptionError(
+                f"the counts come to {total} in all, more than the {MAX_COUNT} that can be held; lower them"
+            )
         ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0].encode("utf-8", "surrogatepass")))
         return cls([word for word, _ in ordered], np.array([count for _, count in ordered], np.int64), unk, integers)
 
@@ -114,7 +116,7 @@ class Vocabulary:
             raise OptionError(
                 f"some of the {len(given)} words that were counted are no strings; convert them to one kind"
             )
-        counts = {str(word): whole_number("a count", count, 0, MOST) for word, count in frequencies.items()}
+        counts = {str(word): check_integer("a count", count, 0, MAX_COUNT) for word, count in frequencies.items()}
         every = cls.from_counts(counts, integers=integers)
         words, kept = _kept(every.words, every.counts, min_count, max_final_vocab, _by_word(trim_rule, integers))
         if not words:
@@ -135,7 +137,7 @@ class Vocabulary:
             if not line:
                 continue
             word, _, count = line.rpartition(" " if " " in line else "\t")
-            if not count.isdecimal() or not word or len(count) > len(str(MOST)) or int(count) > MOST:
+            if not count.isdecimal() or not word or len(count) > len(str(MAX_COUNT)) or int(count) > MAX_COUNT:
                 raise FormatError(f"{fspath(path)} line {number} is not a word and its count: {line[:60]!r}")
             if word in counts:
                 raise FormatError(f"{fspath(path)} line {number} repeats the word {word[:60]!r}; remove one of the two")

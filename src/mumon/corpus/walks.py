@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mumon.errors import OptionError
-from mumon.utils.progress import Progress, chosen_progress
+from mumon.utils.progress import Progress, choose_progress
 from mumon.utils.threads import available_cores
-from mumon.utils.validation import finite_number, whole_number
+from mumon.utils.validation import check_float, check_integer
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -63,16 +63,16 @@ def random_walks(
     >>> sorted(walk.tolist() for walk in walks if 7 in walk)
     [[7, 8, 7, 8], [7, 8, 7, 8], [8, 7, 8, 7], [8, 7, 8, 7]]
     """
-    from mumon.kernels.walks import row_aliases, walk
+    from mumon.kernels.walks import build_row_aliases, walk
 
-    walks_per_node, length = whole_number("walks_per_node", walks_per_node), whole_number("length", length)
-    seed, workers = whole_number("seed", seed, least=0), whole_number("workers", workers or available_cores())
+    walks_per_node, length = check_integer("walks_per_node", walks_per_node), check_integer("length", length)
+    seed, workers = check_integer("seed", seed, least=0), check_integer("workers", workers or available_cores())
     back, away = 1 / _bias("p", p), 1 / _bias("q", q)
     matrix, names = _from_edges(graph, directed) if _is_listed(graph) else (_from_matrix(graph), None)
     nodes = matrix.shape[0]
     starts, neighbours = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
     alike = bool((matrix.data == matrix.data[:1]).all())
-    aliases = np.empty((0, 2), np.uint32) if alike else row_aliases(starts, matrix.data.astype(np.float64))
+    aliases = np.empty((0, 2), np.uint32) if alike else build_row_aliases(starts, matrix.data.astype(np.float64))
     orders = np.random.default_rng([seed, 1])
     first = np.concatenate([orders.permutation(nodes).astype(np.int32) for _ in range(walks_per_node)])
     stream = np.random.SeedSequence([seed, 2]).generate_state(1, np.uint64)[0]
@@ -84,7 +84,7 @@ def random_walks(
         walk(starts, neighbours, aliases, first[part], numbers[part], stream, back, away, steps[part])
         return len(steps[part])
 
-    with chosen_progress(progress) as shown, ThreadPoolExecutor(workers, "mumon-walk") as pool:
+    with choose_progress(progress) as shown, ThreadPoolExecutor(workers, "mumon-walk") as pool:
         shown.start("walking", len(first), "walks")
         done = 0
         for count in pool.map(fill, portions):
@@ -97,7 +97,7 @@ def random_walks(
 
 
 def _bias(name: str, value: float) -> float:
-    number = finite_number(name, value, above=0)
+    number = check_float(name, value, above=0)
     if not 1 / FURTHEST <= number <= FURTHEST:
         raise OptionError(f"{name} is {number:g}; it must be a number from {1 / FURTHEST:g} to {FURTHEST:g}")
     return number

@@ -18,7 +18,7 @@ from pathlib import Path
 from mumon.datasets.registry import ALIASES, REGISTRY, DataFile, Dataset
 from mumon.errors import DataError, MumonError, OptionError
 from mumon.utils.paths import cache_directory
-from mumon.utils.progress import Progress, chosen_progress
+from mumon.utils.progress import Progress, choose_progress
 
 __all__ = ["ALIASES", "REGISTRY", "DataFile", "Dataset", "fetch", "fetch_all", "fetch_folder", "find", "where"]
 
@@ -122,7 +122,7 @@ def _download(dataset: Dataset, file: DataFile, progress: Progress | None) -> Pa
 
     from mumon.utils.atomic import atomic_file
 
-    progress, target = chosen_progress(progress), _cached(file)
+    progress, target = choose_progress(progress), _cached(file)
     instead = f"or set {MIRROR} to a folder that has {file.path}"
     progress.start(f"downloading {dataset.name}", file.size, "bytes")
     try:

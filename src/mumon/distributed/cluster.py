@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import KW_ONLY, InitVar, dataclass
 from typing import Any
 
-from mumon.errors import OptionError, one_line
+from mumon.errors import OptionError, to_one_line
 from mumon.utils.progress import Progress
-from mumon.utils.validation import finite_number, whole_number
+from mumon.utils.validation import check_float, check_integer
 
 RESERVED_CPUS = 0.05  # that training leaves on each node, so that Ray can encode there again what a lost node held
 GRACE_SECONDS = 30.0  # that a lost node has to come back before the others continue without it
@@ -69,8 +69,8 @@ class Cluster:
             )
         for name, most in (("nodes", MOST_NODES), ("workers", None), ("sync_every", None)):
             if getattr(self, name) is not None:
-                whole_number(name, getattr(self, name), most=most)
-        finite_number("grace", self.grace, least=0)
+                check_integer(name, getattr(self, name), most=most)
+        check_float("grace", self.grace, least=0)
         if not isinstance(self.address, str) or not self.address or self.address.startswith("ray://"):
             raise OptionError(
                 f"the address of the cluster is {self.address!r}; it must be local, auto or HOST:PORT, on a machine of "
@@ -146,7 +146,7 @@ class Cluster:
 
     def _no_answer(self, error: Exception) -> OptionError:
         return OptionError(
-            f"no Ray cluster answers at {self.address!r} ({one_line(error, 80)}); start one with ray start, or use "
+            f"no Ray cluster answers at {self.address!r} ({to_one_line(error, 80)}); start one with ray start, or use "
             "--ray local (address='local')"
         )
 

@@ -16,7 +16,7 @@ from mumon.corpus.shards import find_shards
 from mumon.corpus.word_table import sort_by_rank
 from mumon.distributed.cluster import RESERVED_CPUS, import_ray
 from mumon.distributed.parts import PartMetadata, cut_corpus, describe_part, encode_shard, merge_words
-from mumon.errors import CorpusError, MumonError, one_line
+from mumon.errors import CorpusError, MumonError, to_one_line
 from mumon.utils.progress import Progress
 
 FAN_IN = 8  # tables of words that a task of the tree merges
@@ -139,7 +139,7 @@ def _fetch(ray: Any, reference: Any) -> Any:
     except ray.exceptions.RayTaskError as error:
         if isinstance(error.cause, MumonError):
             raise error.cause from None
-        reason = one_line(error.cause or error)
+        reason = to_one_line(error.cause or error)
         raise CorpusError(f"a task of the cluster failed ({reason}); see that all its machines have mumon") from None
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from mumon.distributed.node_pool import NodeHandle
 from mumon.distributed.node_trainer import RoundReport, RoundTask
-from mumon.errors import TrainingError, one_line
+from mumon.errors import TrainingError, to_one_line
 from mumon.training.run_state import Position
 from mumon.training.schedule import Schedule
 from mumon.training.trainer import divergence
@@ -106,7 +106,7 @@ class ClusterEpoch:
                 state = self._pool.fetch_state()
                 break
             except self._ray.exceptions.RayError as error:
-                self._recover([], one_line(error))
+                self._recover([], to_one_line(error))
         self._unsafe.clear()
         for matrix, rows in zip((self._trainer.source, self._trainer.target), state, strict=True):
             matrix[:, : self._trainer.columns] = rows
@@ -181,7 +181,7 @@ class ClusterEpoch:
             except (self._ray.exceptions.RayActorError, self._ray.exceptions.ObjectLostError):
                 reports[node] = None
             except self._ray.exceptions.RayTaskError as error:
-                reports[node] = RoundReport(None, -1, problem=one_line(error.cause))
+                reports[node] = RoundReport(None, -1, problem=to_one_line(error.cause))
         return reports
 
     def _count_trained(self, round_: Round, reports: dict[NodeHandle, RoundReport | None]) -> None:

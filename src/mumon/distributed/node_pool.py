@@ -12,7 +12,7 @@ import numpy.typing as npt
 from mumon.corpus.vocabulary import Vocabulary
 from mumon.distributed.cluster import GRACE_SECONDS, RESERVED_CPUS, Cluster, import_ray
 from mumon.distributed.node_trainer import NodeTrainer, TrainingJob
-from mumon.errors import MumonError, OptionError, TrainingError, one_line
+from mumon.errors import MumonError, OptionError, TrainingError, to_one_line
 from mumon.training.settings import Settings
 from mumon.training.trainer import POLL_SECONDS
 from mumon.training.weights import Matrix
@@ -120,7 +120,7 @@ class NodePool:
                 agreed, left = self._try_recover(lost, locks)
                 return agreed, [node for node in before if node not in left]
             except self.ray.exceptions.RayError as error:  # another one: those who are in step already stay so
-                lost, problem = [], one_line(error)
+                lost, problem = [], to_one_line(error)
         raise TrainingError(
             f"the workers could not be brought into step, {MOST_ATTEMPTS} times ({problem}); see Ray's logs"
         )
@@ -180,13 +180,15 @@ class NodePool:
         except self.ray.exceptions.RayTaskError as error:
             if isinstance(error.cause, MumonError):  # there is not enough memory, say
                 raise error.cause from None
-            raise TrainingError(f"a worker could not begin ({one_line(error.cause)}); see Ray's logs of it") from None
+            raise TrainingError(
+                f"a worker could not begin ({to_one_line(error.cause)}); see Ray's logs of it"
+            ) from None
 
     def _has_answered(self, reference: Any) -> bool:
         try:
             self.ray.get(reference)
         except (self.ray.exceptions.RayActorError, self.ray.exceptions.ObjectLostError) as error:
-            self._problem = one_line(error)
+            self._problem = to_one_line(error)
             return False
         return True
 

@@ -99,11 +99,11 @@ class Replica:
 
     def update_current(self, combined: list[ChangesPair]) -> None:
         """The second half: what this worker goes on training from."""
-        from mumon.kernels.exchange import take_in_rows
+        from mumon.kernels.exchange import merge_rows
 
         def take(both: ChangesPair, sent: ChangesPair) -> None:
             for current, pace, changes, own in zip(self.current, self._paces, both, sent, strict=True):
-                take_in_rows(current, changes.rows, changes.values, own.rows, own.values, own.updates, pace)
+                merge_rows(current, changes.rows, changes.values, own.rows, own.values, own.updates, pace)
 
         list(self._map(take, combined, self._sent))
         self._sent = []
@@ -176,7 +176,7 @@ def combine(parts: list[ChangesPair], share: int, shares: int, rows: int, pace: 
 
 
 def _combine_matrix(parts: list[Changes], share: int, shares: int, rows: int, pace: Paces) -> Changes:
-    from mumon.kernels.exchange import CHUNK, add_changes, damp_sums
+    from mumon.kernels.exchange import CHUNK_ROWS, add_changes, damp_sums
 
     room = _share_capacity(rows, shares)
     sums, totals = np.zeros((room, parts[0].values.shape[1]), np.float32), np.zeros(room, np.float32)
@@ -184,7 +184,7 @@ def _combine_matrix(parts: list[Changes], share: int, shares: int, rows: int, pa
     for part in parts:
         add_changes(part.rows, part.values, part.updates, shares, sums, totals, changed)
     places = np.flatnonzero(changed)
-    found = (places // CHUNK * CHUNK * shares + share * CHUNK + places % CHUNK).astype(np.int32)
+    found = (places // CHUNK_ROWS * CHUNK_ROWS * shares + share * CHUNK_ROWS + places % CHUNK_ROWS).astype(np.int32)
     values = np.empty((len(found), sums.shape[1]), np.uint16)
     damp_sums(found, shares, sums, totals, pace, values)
     return Changes(found, values, np.empty(0, np.float32))
@@ -192,6 +192,6 @@ def _combine_matrix(parts: list[Changes], share: int, shares: int, rows: int, pa
 
 def _share_capacity(rows: int, shares: int) -> int:
     """How many of the first rows a share may have."""
-    from mumon.kernels.exchange import CHUNK
+    from mumon.kernels.exchange import CHUNK_ROWS
 
-    return -(-rows // (CHUNK * shares)) * CHUNK
+    return -(-rows // (CHUNK_ROWS * shares)) * CHUNK_ROWS

@@ -22,7 +22,7 @@ from mumon.training.trainer import Keeper, Trainer
 from mumon.training.weights import Matrix
 from mumon.utils.memory import format_bytes
 from mumon.utils.progress import Progress
-from mumon.utils.signals import Held
+from mumon.utils.signals import PendingSignal
 
 NODES_SHOWN = 8  # one by one, in the progress report
 
@@ -112,7 +112,7 @@ class ClusterTrainer(Trainer):
             "subsampling left none; check the text, lower min_count, or set sample to 0"
         )
 
-    def _epoch(self, epoch: int, schedule: Schedule, at: Position, keeper: Keeper | None, held: Held) -> None:
+    def _epoch(self, epoch: int, schedule: Schedule, at: Position, keeper: Keeper | None, held: PendingSignal) -> None:
         """Train the rest of an epoch in rounds, and keep the state between them when it is due."""
         started = time.perf_counter()
         self.pool.prepare_epoch(self.round - 1, (self.source, self.target), self.locks)

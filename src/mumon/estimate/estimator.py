@@ -6,7 +6,7 @@ import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mumon.corpus.cache import folder_to_fill, home
+from mumon.corpus.cache import cache_folder, create_folder
 from mumon.corpus.encode import MAX_ENCODERS
 from mumon.estimate.calibration import RowCost, TrialRun, run_trial, save_trial_model
 from mumon.estimate.text import Text, examine_text
@@ -84,14 +84,14 @@ def estimate(plan: TrainingPlan, progress: Progress | None = None) -> Estimate:
     needed = plan.epochs * text.tokens
     speed = measure_speed(corpus, text.alike, text.words, columns, settings, needed, progress)
     progress.note("a trial run …")
-    with folder_to_fill() as (folder, _):
+    with create_folder() as (folder, _):
         started = run_trial(corpus, columns, settings, sample.encoded, folder)
         names = [word.decode() for word in corpus.words[: text.words].to_pylist()]
         saved = save_trial_model(names, corpus.counts, text.words, columns, ending_of(plan.output), folder)
     seconds = _seconds(plan, text, speed, started, saved)
     disk = _disk(plan, text, saved, seconds["training"])
     memory = _memory(plan, text, started)
-    places = {home().parent: 0, Path(plan.output or ".").absolute().parent: 0}
+    places = {cache_folder().parent: 0, Path(plan.output or ".").absolute().parent: 0}
     free_disk = {place: shutil.disk_usage(_existing(place)).free for place in places}
     return Estimate(plan, text, speed, seconds, memory, disk, available_memory(), free_disk)
 

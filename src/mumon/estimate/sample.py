@@ -10,10 +10,10 @@ from random import Random
 from typing import Any
 
 from mumon.corpus import EncodedCorpus, TextOptions, corpus_from_files
-from mumon.corpus.encode import CorpusWriter, encoded_pieces, new_tables
-from mumon.corpus.encoded import encoded_for_now
+from mumon.corpus.encode import CorpusWriter, create_tables, encode_pieces
+from mumon.corpus.encoded import encode_temporarily
 from mumon.corpus.shards import Shard, find_shards, read_shard
-from mumon.corpus.sources import find_files, total_bytes
+from mumon.corpus.sources import count_bytes, find_files
 from mumon.corpus.text import Piece, prepare
 from mumon.corpus.word_table import ByteTable
 from mumon.utils.progress import Progress
@@ -63,19 +63,19 @@ def read_sample(
 def _read(inputs: list[str], options: TextOptions, workers: int, progress: Progress) -> Sample:
     ByteTable().encode(prepare(Piece(b"a b\n", ""), options)[0])  # compiles, or loads what was compiled
     shards = find_shards(inputs, options, SHARD_BYTES)
-    total = total_bytes(find_files(inputs))
+    total = count_bytes(find_files(inputs))
     whole = [shard.name for shard in shards if shard.begin == 0 and shard.end is None]
-    packed = any(total_bytes([name]) > SHARD_BYTES for name in whole)  # else it would have been cut
+    packed = any(count_bytes([name]) > SHARD_BYTES for name in whole)  # else it would have been cut
     Random(1).shuffle(shards)
     reading = _Reading(shards, options, time.perf_counter() + SECONDS)
     times = [0.0, 0.0]
 
     def encode(folder: Any) -> tuple[CorpusWriter, int]:
         started = time.perf_counter()
-        writer, tables = CorpusWriter(folder), new_tables(workers)
+        writer, tables = CorpusWriter(folder), create_tables(workers)
         progress.start("reading a sample", round(SECONDS * 1000), "ms")
         try:
-            for table, ids, ends, _ in encoded_pieces(reading.pieces(), options, tables):
+            for table, ids, ends, _ in encode_pieces(reading.pieces(), options, tables):
                 writer.append(table, ids, ends)
                 progress.update(round((time.perf_counter() - started) * 1000), tokens=writer.tokens)
             times[0] = time.perf_counter() - started
@@ -86,7 +86,7 @@ def _read(inputs: list[str], options: TextOptions, workers: int, progress: Progr
             progress.close()
         return writer, 0
 
-    corpus = encoded_for_now(encode, ", ".join(inputs[:3]))
+    corpus = encode_temporarily(encode, ", ".join(inputs[:3]))
     return Sample(corpus, reading.share(total), times[0], times[1], packed)
 
 

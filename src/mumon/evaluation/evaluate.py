@@ -17,7 +17,7 @@ from mumon.evaluation.report import MISSING, Missing, Report, Score
 from mumon.evaluation.suite import load_tasks
 from mumon.evaluation.tasks import FOLDS, Fold, Task
 from mumon.evaluation.word_lookup import Finder
-from mumon.utils.progress import Progress, chosen_progress
+from mumon.utils.progress import Progress, choose_progress
 from mumon.vectors.analogies import Method, solve
 from mumon.vectors.neighbours import compute_cosines
 from mumon.vectors.word_vectors import WordVectors
@@ -58,7 +58,7 @@ def evaluate(
     """
     given = models if isinstance(models, Mapping) else {"model": models}
     named = {name: as_vectors(each) for name, each in given.items()}
-    with chosen_progress(progress) as reporter:
+    with choose_progress(progress) as reporter:
         chosen = load_tasks([tasks] if isinstance(tasks, str | os.PathLike | Task) else tasks, progress=reporter)
         if not named or not chosen:
             raise OptionError(f"{len(named)} models and {len(chosen)} tasks were given; give at least 1 of each")

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mumon.errors import FormatError, MumonError, one_line
+from mumon.errors import FormatError, MumonError, to_one_line
 from mumon.utils import compression
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def open_stream(path: Path) -> Iterator[Stream]:
     with raw:
         with as_format_errors(path):
             about = os.fstat(raw.fileno())
-            stream = compression.decompressed(raw)
+            stream = compression.decompress(raw)
         regular = stat.S_ISREG(about.st_mode)
         yield Stream(stream, about.st_size if regular else 0, raw.tell if regular else None)
 
@@ -108,7 +108,7 @@ def open_stream(path: Path) -> Iterator[Stream]:
 def is_compressed(path: Path) -> bool:
     """Whether the file's first bytes announce a compression."""
     with _open_raw(path) as raw:
-        return compression.compression_of(raw) is not None
+        return compression.detect_compression(raw) is not None
 
 
 def _open_raw(path: Path) -> io.BufferedReader:
@@ -193,7 +193,7 @@ def as_format_errors(path: Path) -> Iterator[None]:
         raise FormatError(f"there is nothing at {path}; check the name") from None
     except compression.ExpansionError as error:
         raise FormatError(f"{path} {error}") from None
-    except (OSError, *compression.DAMAGE) as error:
+    except (OSError, *compression.DAMAGE_ERRORS) as error:
         raise FormatError(
-            f"{path} cannot be read ({one_line(error)}); the file may be damaged, so fetch it again"
+            f"{path} cannot be read ({to_one_line(error)}); the file may be damaged, so fetch it again"
         ) from error

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from mumon.errors import FormatError, one_line
+from mumon.errors import FormatError, to_one_line
 from mumon.formats.directory import HISTORY_NAME, VOCAB_NAME, LoadedModel, load_model
 from mumon.formats.tensors import TENSORS_NAME
 from mumon.utils.atomic import CONFIG_NAME
@@ -93,7 +93,7 @@ def _read_state(path: Path) -> tuple[CheckpointState, dict[str, int]]:
     except FileNotFoundError:
         raise FormatError(f"{path.parent} has no {path.name}, so it is no checkpoint") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise FormatError(f"{path} cannot be used ({one_line(error)})") from None
+        raise FormatError(f"{path} cannot be used ({to_one_line(error)})") from None
 
 
 def digest_vocabulary(words: list[str]) -> str:

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from mumon import __version__
-from mumon.errors import FormatError, OptionError, one_line
+from mumon.errors import FormatError, OptionError, to_one_line
 from mumon.formats.base import (
     Counts,
     Floats,
@@ -286,7 +286,7 @@ def _read_json(path: Path) -> dict[str, Any]:
     try:
         value = parse(path.read_bytes())
     except (OSError, ValueError) as error:
-        raise FormatError(f"{path} cannot be read as JSON ({one_line(error)}); save the model again") from None
+        raise FormatError(f"{path} cannot be read as JSON ({to_one_line(error)}); save the model again") from None
     if not isinstance(value, dict):
         raise FormatError(f"{path} holds a {type(value).__name__} where an object was expected; save the model again")
     return value

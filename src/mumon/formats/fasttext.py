@@ -70,7 +70,7 @@ def _blocks(path: Path, about: _About, own: Floats, subwords: Subwords) -> Itera
     for start in range(0, len(about.words), ROWS_AT_ONCE):
         part = slice(start, start + ROWS_AT_ONCE)
         names = about.words[part]
-        vectors, _ = subwords.means(names, own[start : start + len(names)])
+        vectors, _ = subwords.average_rows(names, own[start : start + len(names)])
         check_finite(path, vectors, start)
         yield Block(decode_words(names), vectors, about.counts[part])
 

@@ -15,7 +15,7 @@ from mumon.formats.paired_files import WORDS_ENDING, atomic_pair, find_side_file
 from mumon.formats.precision import narrow, widen
 from mumon.formats.text_rows import check_words_fit_lines
 from mumon.formats.word_lines import LineReader
-from mumon.utils.compression import EXPANSION
+from mumon.utils.compression import MAX_EXPANSION
 
 
 @contextmanager
@@ -29,7 +29,7 @@ def open_source(path: Path, limit: int | None = None) -> Iterator[Source]:
             check_matrix(layout, str(path))
             packed = is_compressed(path)
             least = layout.offset + layout.nbytes
-            if stream.size * (EXPANSION if packed else 1) < least and stream.size:
+            if stream.size * (MAX_EXPANSION if packed else 1) < least and stream.size:
                 raise FormatError(
                     f"{path} has {stream.size} bytes where its {layout.shape[0]} rows of {layout.shape[1]} numbers "
                     f"need {least}; the file may be truncated"

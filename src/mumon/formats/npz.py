@@ -14,12 +14,12 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mumon.errors import FormatError, one_line, some_names
+from mumon.errors import FormatError, list_names, to_one_line
 from mumon.formats.arrays import BLOCK_BYTES, array_blocks, check_matrix, header, read_layout, stored_type
 from mumon.formats.base import Block, Source, check_finite, is_compressed
 from mumon.formats.precision import narrow, widen
 from mumon.utils.atomic import atomic_file
-from mumon.utils.compression import DAMAGE, check_expansion
+from mumon.utils.compression import DAMAGE_ERRORS, check_expansion
 
 ARRAYS = ("words", "vectors", "counts", "scales")
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same vectors give the same bytes, whenever
@@ -77,7 +77,7 @@ def _opened_arrays(path: Path, stack: ExitStack) -> dict[str, _Array]:
     names = archive.namelist()
     if not {"words.npy", "vectors.npy"} <= set(names):
         raise FormatError(
-            f"{path} is an archive of {some_names(names)} without the arrays words and vectors; if there are vectors "
+            f"{path} is an archive of {list_names(names)} without the arrays words and vectors; if there are vectors "
             "in it, unpack it"
         )
     check_expansion(path.stat().st_size, sum(entry.file_size for entry in archive.infolist()))
@@ -94,7 +94,9 @@ def _opened_arrays(path: Path, stack: ExitStack) -> dict[str, _Array]:
 def _damaged(path: Path, error: Exception) -> FormatError:
     if isinstance(error, FormatError):  # which is a ValueError
         return error
-    return FormatError(f"{path} cannot be read as .npz ({one_line(error)}); the file may be damaged, so fetch it again")
+    return FormatError(
+        f"{path} cannot be read as .npz ({to_one_line(error)}); the file may be damaged, so fetch it again"
+    )
 
 
 def _blocks(path: Path, arrays: dict[str, _Array], rows: int) -> Iterator[Block]:
@@ -104,7 +106,7 @@ def _blocks(path: Path, arrays: dict[str, _Array], rows: int) -> Iterator[Block]
     for start in range(0, rows, step):
         try:
             values = {name: next(part) for name, part in parts.items()}
-        except (*BROKEN, *DAMAGE) as error:
+        except (*BROKEN, *DAMAGE_ERRORS) as error:
             raise _damaged(path, error) from None
         scales = values["scales"].astype(np.float32) if "scales" in values else None
         with np.errstate(over="ignore"):

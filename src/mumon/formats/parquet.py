@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mumon.errors import FormatError, one_line, some_names
+from mumon.errors import FormatError, list_names, to_one_line
 from mumon.formats.base import Block, Source, as_format_errors, check_finite
 from mumon.formats.blocks import resize_blocks
 from mumon.formats.precision import narrow, widen
@@ -60,7 +60,7 @@ def _as_format_errors(path: Path) -> Iterator[None]:
     except (pa.ArrowException, ValueError, TypeError, LookupError, MemoryError) as error:
         # names that are not UTF-8 are ValueErrors; a page may promise 2 GB, and Arrow believes it until it has looked
         raise FormatError(
-            f"{path} cannot be read as Parquet ({one_line(error)}); the file may be damaged, so fetch it again"
+            f"{path} cannot be read as Parquet ({to_one_line(error)}); the file may be damaged, so fetch it again"
         ) from None
 
 
@@ -71,7 +71,7 @@ def _columns(path: Path, schema: Any) -> list[str]:
     kinds = {name: schema.field(schema.names.index(name)).type for name in ("word", "vector", "count", "scale")
              if name in schema.names}  # fmt: skip
     if not {"word", "vector"} <= kinds.keys():
-        raise FormatError(f"{path} has the columns {some_names(schema.names)} where word and vector were expected")
+        raise FormatError(f"{path} has the columns {list_names(schema.names)} where word and vector were expected")
     vector, numbers = kinds["vector"], None
     if pa.types.is_list(vector) or pa.types.is_large_list(vector) or pa.types.is_fixed_size_list(vector):
         numbers = vector.value_type
@@ -85,7 +85,7 @@ def _columns(path: Path, schema: Any) -> list[str]:
     for name, fits in right.items():
         if not fits:
             raise FormatError(
-                f"column {name} of {path} holds {one_line(kinds[name], 60)}, which it cannot; write it anew"
+                f"column {name} of {path} holds {to_one_line(kinds[name], 60)}, which it cannot; write it anew"
             )
     return [name for name in kinds if name != "scale" or numbers == pa.int8()]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mumon.errors import FormatError, some_names
+from mumon.errors import FormatError, list_names
 from mumon.formats.base import Block, Source, Stream, as_format_errors, open_stream
 from mumon.formats.paired_files import METADATA_ENDING, atomic_pair, find_side_file, name_side_file
 from mumon.formats.text_rows import ROWS_AT_ONCE, Lines, TextRows, check_words_fit_lines, read_line_blocks
@@ -63,7 +63,7 @@ class _Metadata:
         self._count = lowered.index("count") if len(names) > 1 and "count" in lowered else None
         self.has_counts = self._count is not None
         if len(names) > 1 and self._word == self._count:
-            raise FormatError(f"{path} has the columns {some_names(names)} and none called word; name one so")
+            raise FormatError(f"{path} has the columns {list_names(names)} and none called word; name one so")
 
     def take(self, rows: int) -> tuple[list[str], list[int] | None]:
         lines = [*self._held, *self._lines.take(rows - len(self._held))]

@@ -14,7 +14,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mumon.errors import FormatError, one_line
+from mumon.errors import FormatError, to_one_line
 from mumon.formats.base import Floats, find_non_finite_row
 from mumon.formats.precision import narrow, widen
 from mumon.utils.strict_json import parse
@@ -108,7 +108,7 @@ def read_tensors(path: Path, V: int, D: int, zero_row: bool, output: bool) -> tu
     except FormatError:
         raise
     except (SafetensorError, OSError, ValueError, LookupError, TypeError) as error:  # the last three from `_mapped`
-        reason = one_line(error)
+        reason = to_one_line(error)
         raise FormatError(f"{path} cannot be read ({reason}); the file may be truncated, so save it again") from None
     for name, tensor in tensors.items():
         bad = find_non_finite_row(tensor)

@@ -143,7 +143,7 @@ class Word2VecVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.array([f"word2vec{column}" for column in range(self.n_features_out_)], object)
 
     def _fit(self, documents: list[list[str]]) -> None:
-        from mumon.utils.validation import finite_number
+        from mumon.utils.validation import check_float
         from mumon.vectors.pooling import count_words, find_common_direction, find_rows, sif_weights
 
         self._check_choices()
@@ -151,7 +151,7 @@ class Word2VecVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.wv_, self.n_features_out_ = wv, wv.vector_size
         self.weights_ = self.component_ = None
         if self.pooling == "sif":
-            a = finite_number("sif_a", self.sif_a, above=0)
+            a = check_float("sif_a", self.sif_a, above=0)
             rows, _ = find_rows(documents, wv.key_to_index)
             counted = wv.counts is not None and bool(wv.counts.any())
             self.weights_ = sif_weights(wv.counts if counted else count_words(rows, len(wv)), a)  # type: ignore[arg-type]

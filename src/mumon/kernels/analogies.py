@@ -24,7 +24,9 @@ def _multiply(a: Any, b: Any, c: Any) -> Any:
 
 
 @kernel
-def best_answers(cosines: Any, questions: Any, rows: Any, first: Any, multiply: Any, scores: Any, answers: Any) -> None:
+def find_best_answers(
+    cosines: Any, questions: Any, rows: Any, first: Any, multiply: Any, scores: Any, answers: Any
+) -> None:
     """Improve the answers to a : b :: c : ? with the words of one block.
 
     cosines (U, n) of the U words that are asked about with rows first … first + n of the vocabulary; questions (Q, 3)

@@ -13,7 +13,7 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from mumon.kernels import simd as lanes
+from mumon.kernels import simd
 from mumon.kernels.jit import inlined, kernel
 
 ZERO, ONE, S8 = np.uint64(0), np.uint64(1), np.uint64(8)
@@ -64,7 +64,7 @@ else:
         """Ask the memory system for the cache line in which row `i` of a contiguous `table` begins."""
 
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            row = lanes.Matrix(context, builder, signature.args[0], arguments[0]).row(arguments[1])
+            row = simd.Matrix(context, builder, signature.args[0], arguments[0]).row(arguments[1])
             row.prefetch(arguments[1].type(0))
             return context.get_dummy_value()
 

@@ -16,12 +16,11 @@ from typing import Any
 import numpy as np
 
 from mumon.kernels.jit import inlined, kernel
+from mumon.kernels.noise import draw_from_alias, draw_words
 from mumon.kernels.numerics import (
     GAMMA,
     LOSS_BATCHES,
     LOSS_TARGETS,
-    alias_draw,
-    draw_words,
     minus_log_sigmoid,
     mix,
     sigmoid,
@@ -30,7 +29,7 @@ from mumon.kernels.numerics import (
     target_rates,
 )
 from mumon.kernels.products import exchange_gradients, score_noise
-from mumon.kernels.row_ops import Row, Scalar, add_row, dot, exchange, new_rows, prefetch, row_operation
+from mumon.kernels.row_ops import Row, Scalar, add_row, allocate_rows, dot, exchange, prefetch, row_operation
 
 REBASE = 128  # tokens after which a running sum begins again, before it loses digits
 
@@ -83,13 +82,13 @@ def cbow_exact(
 ) -> Any:
     """One SGD step per window with `negative` fresh noise words: what the paper and kōan do."""
     real, state = source.dtype.type, seed
-    h, dh = new_rows(1, source), new_rows(1, source)
+    h, dh = allocate_rows(1, source), allocate_rows(1, source)
     noise = np.empty(negative, np.int64)
     loss, counted = 0.0, 0
     for i in range(ids.shape[0]):
         for m in range(negative):
             state += GAMMA
-            noise[m] = alias_draw(alias, mix(state))
+            noise[m] = draw_from_alias(alias, mix(state))
             prefetch(target, noise[m])
         word, share = ids[i], real(1) / real(right[i] - left[i] - 1)
         h[:] = real(0)
@@ -160,10 +159,10 @@ def cbow_fast(
     last = ring - 1  # j & last is the place of token j in a ring
     # Row j of prefix is the sum of the source rows before j; row j of change is what is added to source row j less
     # what is added to row j - 1.
-    prefix, change = new_rows(ring, source), new_rows(ring, source)
+    prefix, change = allocate_rows(ring, source), allocate_rows(ring, source)
     prefix[:] = real(0)
     change[:] = real(0)
-    h, dh = new_rows(batch, source), new_rows(batch, source)
+    h, dh = allocate_rows(batch, source), allocate_rows(batch, source)
     scores = np.empty((batch, shared), source.dtype)
     words, next_words = np.empty(shared, np.int32), np.empty(shared, np.int32)
     state = draw_words(alias, state, next_words)

@@ -18,7 +18,7 @@ import numpy as np
 from mumon.kernels.jit import inlined, kernel
 
 S16, HALF, ONE = np.uint32(16), np.uint32(0x7FFF), np.uint32(1)
-CHUNK = 64  # rows; chunks go round among those who add up, so that all have frequent and rare words
+CHUNK_ROWS = 64  # rows; chunks go round among those who add up, so that all have frequent and rare words
 SMALL = 1e-4  # below, the quotient would lose its digits
 
 
@@ -72,8 +72,8 @@ def take_changes(
     Returns how many they are. Of each, the updates that made them are taken along, and begin anew.
     """
     change, n = np.empty(values.shape[1], np.float32), 0
-    for chunk in range(share * CHUNK, last, shares * CHUNK):
-        for row in range(chunk, min(chunk + CHUNK, last)):
+    for chunk in range(share * CHUNK_ROWS, last, shares * CHUNK_ROWS):
+        for row in range(chunk, min(chunk + CHUNK_ROWS, last)):
             undamped = np.float32(1.0) / damping(pace[row] * updates[row])
             differs = False
             for i in range(change.shape[0]):
@@ -88,9 +88,9 @@ def take_changes(
 
 
 @inlined
-def place_of(row: Any, shares: Any) -> Any:
+def find_place(row: Any, shares: Any) -> Any:
     """The place of a row among those of its share."""
-    return row // (CHUNK * shares) * CHUNK + row % CHUNK
+    return row // (CHUNK_ROWS * shares) * CHUNK_ROWS + row % CHUNK_ROWS
 
 
 @kernel
@@ -98,7 +98,7 @@ def add_changes(rows: Any, values: Any, counts: Any, shares: Any, sums: Any, tot
     """Add one replica's changes to those of the others, at the places of their rows."""
     change = np.empty(values.shape[1], np.float32)
     for n in range(rows.shape[0]):
-        place = place_of(rows[n], shares)
+        place = find_place(rows[n], shares)
         changed[place] = True
         totals[place] += counts[n]
         widen(values[n], change)
@@ -110,7 +110,7 @@ def add_changes(rows: Any, values: Any, counts: Any, shares: Any, sums: Any, tot
 def damp_sums(rows: Any, shares: Any, sums: Any, totals: Any, pace: Any, values: Any) -> None:
     """What all replicas together have changed: the sum, damped as if one had made all updates."""
     for n in range(rows.shape[0]):
-        place = place_of(rows[n], shares)
+        place = find_place(rows[n], shares)
         damped = damping(pace[rows[n]] * totals[place])
         for i in range(sums.shape[1]):
             sums[place, i] *= damped
@@ -128,7 +128,7 @@ def add_rows(matrix: Any, rows: Any, values: Any) -> None:
 
 
 @kernel
-def take_in_rows(
+def merge_rows(
     current: Any, rows: Any, values: Any, sent_rows: Any, sent_values: Any, sent_counts: Any, pace: Any
 ) -> None:
     """Add what all have changed, less what this replica had sent of it, damped again; both are in the order of rows.

@@ -1,4 +1,4 @@
-"""The few numbers every training kernel needs: random draws, the sigmoid, the loss of one product."""
+"""The few numbers every training kernel needs: random bits, the sigmoid, the loss of one product, the rates of rows."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from mumon.kernels.jit import inlined, kernel
+from mumon.kernels.jit import inlined
 
 # splitmix64 (Steele, Lea and Flood 2014): a counter and a mixer, so that a stream is a pure function of its seed.
 GAMMA = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 MIX_2 = np.uint64(0x94D049BB133111EB)
 S27, S30, S31, S32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
-LOW_32 = np.uint64(0xFFFFFFFF)
 
 # Exact in float32, and typed so that float32 arithmetic stays float32.
 HALF, QUARTER, FOUR = np.float32(0.5), np.float32(0.25), np.float32(4)
@@ -34,31 +33,9 @@ def mix(state: Any) -> Any:
 
 
 @inlined
-def below(bits: Any, bound: Any) -> Any:
+def draw_below(bits: Any, bound: Any) -> Any:
     """An integer in [0, bound), from the upper 32 of 64 random bits; the lower ones stay free for another use."""
     return np.int64(((bits >> S32) * np.uint64(bound)) >> S32)
-
-
-@inlined
-def alias_draw(alias: Any, bits: Any) -> Any:
-    """One word from Vose's table: column 0 is the share (of 2³²) of a bin its own word keeps, column 1 the other."""
-    own = below(bits, alias.shape[0])
-    return own if (bits & LOW_32) < np.uint64(alias[own, 0]) else np.int64(alias[own, 1])
-
-
-@inlined
-def draw_words(alias: Any, state: Any, out: Any) -> Any:
-    """Fill `out` with noise words; returns where the stream of random numbers has got to."""
-    for i in range(out.shape[0]):
-        state += GAMMA
-        out[i] = alias_draw(alias, mix(state))
-    return state
-
-
-@kernel
-def draw_negatives(alias: Any, seed: Any, out: Any) -> None:
-    """Fill `out` with the noise words that a training kernel given the same seed draws, in its order."""
-    draw_words(alias, seed, out)
 
 
 @inlined

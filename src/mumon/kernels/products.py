@@ -18,14 +18,14 @@ import numpy as np
 from numba.core import types
 from numba.extending import intrinsic
 
-from mumon.kernels import simd as lanes
+from mumon.kernels import simd
 from mumon.kernels.jit import inlined
 from mumon.kernels.layout import CACHE_LINE
 from mumon.kernels.row_ops import dot
 
 # A tile holds as many sums as there are registers besides those for its operands.
-TALL, WIDE = (8, 3) if lanes.REGISTERS == 32 else (4, 3)  # rows × registers of columns
-H_ROWS, NOISE_ROWS = (4, 4) if lanes.REGISTERS == 32 else (2, 4)
+TALL, WIDE = (8, 3) if simd.REGISTER_COUNT == 32 else (4, 3)  # rows × registers of columns
+H_ROWS, NOISE_ROWS = (4, 4) if simd.REGISTER_COUNT == 32 else (2, 4)
 
 
 if numba.config.DISABLE_JIT:
@@ -57,9 +57,9 @@ else:
         ready: list[Any] = []
         for kind, value in zip(signature.args, values, strict=True):
             if isinstance(kind, types.Array):
-                ready.append((lanes.Matrix if kind.ndim == 2 else lanes.Vector)(context, builder, kind, value))
+                ready.append((simd.Matrix if kind.ndim == 2 else simd.Vector)(context, builder, kind, value))
             else:
-                ready.append(lanes.index_of(context, builder, kind, value))
+                ready.append(simd.cast_index(context, builder, kind, value))
         return ready
 
     @intrinsic  # type: ignore[misc]
@@ -77,24 +77,24 @@ else:
                 word = builder.sext(words.at(builder.add(m, intp(k))), intp)
                 right.append(target.row(word))
             following = source.row(ahead)
-            totals = [lanes.zero_sum(builder, h.element, width) for _ in range(H_ROWS * NOISE_ROWS)]
+            totals = [simd.allocate_sum(builder, h.element, width) for _ in range(H_ROWS * NOISE_ROWS)]
             for total in totals:
-                lanes.reset(builder, total)
-            with lanes.steps(builder, intp(0), h.columns, width) as (column, _):
+                simd.reset(builder, total)
+            with simd.loop(builder, intp(0), h.columns, width) as (column, _):
                 loaded = [row.load(column, width) for row in right]
                 for k, row in enumerate(left):
                     value = row.load(column, width)
                     for q, other in enumerate(loaded):
-                        lanes.accumulate(builder, totals[k * NOISE_ROWS + q], value * other)
+                        simd.accumulate(builder, totals[k * NOISE_ROWS + q], value * other)
                 following.prefetch(column)
             sums = [builder.load(total) for total in totals]
             # As many vectors at a time as a vector has lanes give one vector of sums, some rows of the tile.
             together = max(width, NOISE_ROWS)
             for first in range(0, len(sums), together):
-                vector = lanes.sums(builder, sums[first : first + together])
+                vector = simd.sum_vectors(builder, sums[first : first + together])
                 for q in range(first, min(first + together, len(sums)), NOISE_ROWS):
                     row = scores.row(builder.add(r, intp(q // NOISE_ROWS)))
-                    row.store(m, lanes.part(builder, vector, q - first, NOISE_ROWS))
+                    row.store(m, simd.take_lanes(builder, vector, q - first, NOISE_ROWS))
             return context.get_dummy_value()
 
         return types.void(h, r, target, words, m, scores, source, ahead), codegen
@@ -103,21 +103,23 @@ else:
         """Intrinsics for `tall` rows × `wide` registers of columns of the second and of the third product."""
 
         def empty(builder: Any, matrix: Any) -> list[list[Any]]:
-            totals = [[lanes.zero_sum(builder, matrix.element, matrix.lanes) for _ in range(wide)] for _ in range(tall)]
+            totals = [
+                [simd.allocate_sum(builder, matrix.element, matrix.lanes) for _ in range(wide)] for _ in range(tall)
+            ]
             for row in totals:
                 for total in row:
-                    lanes.reset(builder, total)
+                    simd.reset(builder, total)
             return totals
 
         def add(builder: Any, totals: Any, row: Any, column: Any, width: int, factors: list[Any]) -> None:
             loaded = [row.load(builder.add(column, column.type(v * width)), width) for v in range(wide)]
             for sums, factor in zip(totals, factors, strict=True):
-                everywhere = lanes.spread(builder, factor.value, width)
+                everywhere = simd.broadcast(builder, factor.value, width)
                 for total, value in zip(sums, loaded, strict=True):
-                    lanes.accumulate(builder, total, everywhere * value)
+                    simd.accumulate(builder, total, everywhere * value)
 
         def fetch(builder: Any, row: Any, begin: Any, end: Any) -> None:
-            with lanes.steps(builder, begin, end, CACHE_LINE // row.itemsize) as (column, _):
+            with simd.loop(builder, begin, end, CACHE_LINE // row.itemsize) as (column, _):
                 row.prefetch(column)
 
         @intrinsic  # type: ignore[misc]
@@ -139,14 +141,14 @@ else:
                 intp, width = r.type, dh.lanes
                 totals = empty(builder, dh)
                 left = [scores.row(builder.add(r, intp(k))) for k in range(tall)]
-                with lanes.steps(builder, intp(0), words.columns, 1) as (m, _):
+                with simd.loop(builder, intp(0), words.columns, 1) as (m, _):
                     row = target.row(builder.sext(words.at(m), intp))
                     add(builder, totals, row, column, width, [factors.load(m, 1) for factors in left])
                     fetch(builder, target.row(builder.sext(ahead.at(m), intp)), begin, end)
                 for k, sums in enumerate(totals):
                     for v, total in enumerate(sums):
                         place = builder.add(column, intp(v * width))
-                        dh.row(builder.add(r, intp(k))).store(place, lanes.Lanes(builder, builder.load(total)))
+                        dh.row(builder.add(r, intp(k))).store(place, simd.Lanes(builder, builder.load(total)))
                 return context.get_dummy_value()
 
             return types.void(dh, r, scores, target, words, column, ahead, begin, end), codegen
@@ -173,7 +175,7 @@ else:
                 intp, width = m.type, h.lanes
                 totals = empty(builder, h)
                 last = builder.sub(ids.columns, intp(1))
-                with lanes.steps(builder, intp(0), rows, 1) as (r, _):
+                with simd.loop(builder, intp(0), rows, 1) as (r, _):
                     row = scores.row(r)
                     factors = [row.load(builder.add(m, intp(k)), 1) for k in range(tall)]
                     add(builder, totals, h.row(r), column, width, factors)
@@ -182,10 +184,10 @@ else:
                     fetch(builder, target.row(builder.sext(ids.at(place), intp)), begin, end)
                 for k, sums in enumerate(totals):
                     word = builder.sext(words.at(builder.add(m, intp(k))), intp)
-                    row, rate = target.row(word), lanes.spread(builder, rates.at(word), width)
+                    row, rate = target.row(word), simd.broadcast(builder, rates.at(word), width)
                     for v, total in enumerate(sums):
                         place = builder.add(column, intp(v * width))
-                        row.store(place, row.load(place, width) + rate * lanes.Lanes(builder, builder.load(total)))
+                        row.store(place, row.load(place, width) + rate * simd.Lanes(builder, builder.load(total)))
                 return context.get_dummy_value()
 
             return types.void(target, words, m, rates, scores, h, rows, column, ids, ahead, begin, end), codegen
@@ -235,7 +237,7 @@ else:
         Both for a few columns at a time, which then are still in the first-level cache for the second. Fetches
         target[next_words] and target[ids[ahead:]].
         """
-        width, D, line, shared = lanes.REGISTER // h.itemsize, h.shape[1], CACHE_LINE // h.itemsize, words.shape[0]
+        width, D, line, shared = simd.REGISTER_BYTES // h.itemsize, h.shape[1], CACHE_LINE // h.itemsize, words.shape[0]
         tall_h, tall_noise, wide = rows - rows % TALL, shared - shared % TALL, D - D % (WIDE * width)
         some, few = _share(D, width, line, rows), _share(D, width, line, shared)
         noise, own = 0, 0  # columns fetched of rows of next_words and of ids

@@ -19,7 +19,7 @@ import numpy as np
 from numba.core import types
 from numba.extending import intrinsic
 
-from mumon.kernels import simd as lanes
+from mumon.kernels import simd
 from mumon.kernels.jit import inlined
 from mumon.kernels.layout import CACHE_LINE
 
@@ -63,9 +63,9 @@ def row_operation(body: Callable[..., Any]) -> Callable[..., None]:
             for is_row in are_rows:
                 kind, value = next(given)
                 if is_row:
-                    matrix = lanes.Matrix(context, builder, kind, value)
+                    matrix = simd.Matrix(context, builder, kind, value)
                     index_kind, index = next(given)
-                    operands.append(matrix.row(lanes.index_of(context, builder, index_kind, index)))
+                    operands.append(matrix.row(simd.cast_index(context, builder, index_kind, index)))
                 else:
                     operands.append(context.cast(builder, value, kind, dtype))
             rows = [operand for operand, is_row in zip(operands, are_rows, strict=True) if is_row]
@@ -73,10 +73,10 @@ def row_operation(body: Callable[..., Any]) -> Callable[..., None]:
             whole = builder.and_(columns, columns.type(-matrix.lanes))
             for begin, end, step in ((columns.type(0), whole, matrix.lanes), (whole, columns, 1)):
                 ready: list[Any] = [
-                    o if is_row else lanes.spread(builder, o, step)
+                    o if is_row else simd.broadcast(builder, o, step)
                     for o, is_row in zip(operands, are_rows, strict=True)
                 ]
-                with lanes.steps(builder, begin, end, step) as (column, _):
+                with simd.loop(builder, begin, end, step) as (column, _):
                     loaded = [o.load(column, step) if is_row else o for o, is_row in zip(ready, are_rows, strict=True)]
                     for row, result in zip(rows, _as_tuple(body(*loaded)), strict=False):
                         row.store(column, result)
@@ -125,30 +125,30 @@ else:
 
         def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             kinds = signature.args
-            matrices = [lanes.Matrix(context, builder, kinds[k], values[k]) for k in (0, 2)]
+            matrices = [simd.Matrix(context, builder, kinds[k], values[k]) for k in (0, 2)]
             left, right = (
-                matrix.row(lanes.index_of(context, builder, kinds[k], values[k]))
+                matrix.row(simd.cast_index(context, builder, kinds[k], values[k]))
                 for matrix, k in zip(matrices, (1, 3), strict=True)
             )
             columns, width = matrices[0].columns, matrices[0].lanes
-            chains = [lanes.zero_sum(builder, left.element, width) for _ in range(CHAINS)]
+            chains = [simd.allocate_sum(builder, left.element, width) for _ in range(CHAINS)]
             whole = builder.and_(columns, columns.type(-width))
             chained = builder.sub(whole, builder.urem(whole, columns.type(width * CHAINS)))
             for chain in chains:
-                lanes.reset(builder, chain)
-            with lanes.steps(builder, columns.type(0), chained, width * CHAINS) as (column, _):
+                simd.reset(builder, chain)
+            with simd.loop(builder, columns.type(0), chained, width * CHAINS) as (column, _):
                 for place, chain in enumerate(chains):
                     at = builder.add(column, columns.type(place * width))
-                    lanes.accumulate(builder, chain, left.load(at, width) * right.load(at, width))
-            with lanes.steps(builder, chained, whole, width) as (column, _):
-                lanes.accumulate(builder, chains[0], left.load(column, width) * right.load(column, width))
-            vector = lanes.Lanes(builder, builder.load(chains[0]))
+                    simd.accumulate(builder, chain, left.load(at, width) * right.load(at, width))
+            with simd.loop(builder, chained, whole, width) as (column, _):
+                simd.accumulate(builder, chains[0], left.load(column, width) * right.load(column, width))
+            vector = simd.Lanes(builder, builder.load(chains[0]))
             for chain in chains[1:]:
-                vector = vector + lanes.Lanes(builder, builder.load(chain))
-            total = lanes.zero_sum(builder, left.element, 1)
-            builder.store(builder.extract_element(lanes.sums(builder, [vector.value]), lanes.INT32(0)), total)
-            with lanes.steps(builder, whole, columns, 1) as (column, _):
-                lanes.accumulate(builder, total, left.load(column, 1) * right.load(column, 1))
+                vector = vector + simd.Lanes(builder, builder.load(chain))
+            total = simd.allocate_sum(builder, left.element, 1)
+            builder.store(builder.extract_element(simd.sum_vectors(builder, [vector.value]), simd.INT32(0)), total)
+            with simd.loop(builder, whole, columns, 1) as (column, _):
+                simd.accumulate(builder, total, left.load(column, 1) * right.load(column, 1))
             return builder.load(total)
 
         return a.dtype(a, i, b, j), codegen
@@ -158,10 +158,10 @@ else:
         """Ask the memory system for the cache lines of `matrix[row]` before they are needed."""
 
         def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            matrix = lanes.Matrix(context, builder, signature.args[0], values[0])
-            wanted = matrix.row(lanes.index_of(context, builder, signature.args[1], values[1]))
+            matrix = simd.Matrix(context, builder, signature.args[0], values[0])
+            wanted = matrix.row(simd.cast_index(context, builder, signature.args[1], values[1]))
             line = CACHE_LINE // matrix.itemsize
-            with lanes.steps(builder, matrix.columns.type(0), matrix.columns, line) as (column, _):
+            with simd.loop(builder, matrix.columns.type(0), matrix.columns, line) as (column, _):
                 wanted.prefetch(column)
             return context.get_dummy_value()
 
@@ -169,7 +169,7 @@ else:
 
 
 @inlined
-def new_rows(rows: Any, like: Any) -> Any:
+def allocate_rows(rows: Any, like: Any) -> Any:
     """Room for so many rows as long as those of `like`, on cache lines as they are."""
     columns, itemsize = like.shape[1], like.itemsize
     memory = np.empty(rows * columns + CACHE_LINE // itemsize, like.dtype)

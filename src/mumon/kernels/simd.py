@@ -26,7 +26,7 @@ def _registers() -> tuple[int, int]:
     return 16, 32 if platform.machine().lower() in ("aarch64", "arm64") else 16
 
 
-REGISTER, REGISTERS = _registers()
+REGISTER_BYTES, REGISTER_COUNT = _registers()
 
 
 class Lanes:
@@ -81,7 +81,7 @@ class Matrix:
         self.context, self.builder, self.element = context, builder, context.get_value_type(kind.dtype)
         self.intp = context.get_value_type(types.intp)
         self.itemsize = context.get_abi_sizeof(self.element)
-        self.lanes = REGISTER // self.itemsize
+        self.lanes = REGISTER_BYTES // self.itemsize
         self.data = builder.ptrtoint(array.data, self.intp)
         self.stride = cgutils.unpack_tuple(builder, array.strides)[0]
         self.columns = cgutils.unpack_tuple(builder, array.shape)[-1]
@@ -97,12 +97,12 @@ class Vector(Matrix):
         return Row(self, self.data).load(index, 1).value
 
 
-def index_of(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+def cast_index(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     """An integer of any width as one that addresses memory."""
     return context.cast(builder, value, kind, types.intp)
 
 
-def spread(builder: Any, value: Any, lanes: int) -> Lanes:
+def broadcast(builder: Any, value: Any, lanes: int) -> Lanes:
     """A scalar in every lane."""
     if lanes == 1:
         return Lanes(builder, value)
@@ -111,12 +111,12 @@ def spread(builder: Any, value: Any, lanes: int) -> Lanes:
     return Lanes(builder, _shuffle(builder, first, undefined, [0] * lanes))
 
 
-def steps(builder: Any, begin: Any, end: Any, step: int) -> Any:
-    """A loop: `with steps(…) as (index, _)`."""
+def loop(builder: Any, begin: Any, end: Any, step: int) -> Any:
+    """A loop: `with loop(…) as (index, _)`."""
     return cgutils.for_range_slice(builder, begin, end, begin.type(step), begin.type)
 
 
-def zero_sum(builder: Any, element: Any, lanes: int) -> Any:
+def allocate_sum(builder: Any, element: Any, lanes: int) -> Any:
     """A place for a sum that LLVM keeps in a register."""
     kind = ir.VectorType(element, lanes) if lanes > 1 else element
     return cgutils.alloca_once_value(builder, ir.Constant(kind, [0.0] * lanes if lanes > 1 else 0.0))
@@ -135,7 +135,7 @@ def _shuffle(builder: Any, a: Any, b: Any, order: Sequence[int]) -> Any:
     return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(INT32, len(order)), list(order)))
 
 
-def sums(builder: Any, vectors: list[Any]) -> Any:
+def sum_vectors(builder: Any, vectors: list[Any]) -> Any:
     """The sum of each of a power of two of vectors, in order, as one vector.
 
     Halves of neighbours are added until every group of lanes that belongs to one vector has shrunk to one lane.
@@ -163,6 +163,6 @@ def sums(builder: Any, vectors: list[Any]) -> Any:
     return vector
 
 
-def part(builder: Any, vector: Any, first: int, count: int) -> Lanes:
+def take_lanes(builder: Any, vector: Any, first: int, count: int) -> Lanes:
     """Some lanes of a vector."""
     return Lanes(builder, _shuffle(builder, vector, vector, range(first, first + count)))

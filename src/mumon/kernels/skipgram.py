@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from mumon.kernels.jit import kernel
+from mumon.kernels.noise import draw_from_alias, draw_words
 from mumon.kernels.numerics import (
     GAMMA,
     LOSS_BATCHES,
     LOSS_TARGETS,
-    alias_draw,
-    draw_words,
     minus_log_sigmoid,
     mix,
     sigmoid,
@@ -24,7 +23,7 @@ from mumon.kernels.numerics import (
     target_rates,
 )
 from mumon.kernels.products import exchange_gradients, score_noise
-from mumon.kernels.row_ops import add_row, copy_row, dot, exchange, new_rows, prefetch
+from mumon.kernels.row_ops import add_row, allocate_rows, copy_row, dot, exchange, prefetch
 
 
 @kernel
@@ -42,7 +41,7 @@ def skipgram_exact(
 ) -> Any:
     """One SGD step per (centre, context) pair with `negative` fresh noise words."""
     real, state = source.dtype.type, seed
-    h, dh = new_rows(1, source), new_rows(1, source)
+    h, dh = allocate_rows(1, source), allocate_rows(1, source)
     noise = np.empty(negative, np.int64)
     loss, counted = 0.0, 0
     for i in range(ids.shape[0]):
@@ -53,7 +52,7 @@ def skipgram_exact(
                 continue
             for m in range(negative):
                 state += GAMMA
-                noise[m] = alias_draw(alias, mix(state))
+                noise[m] = draw_from_alias(alias, mix(state))
                 prefetch(target, noise[m])
             word = ids[j]
             copy_row(h, 0, source, ids[i])
@@ -96,7 +95,7 @@ def skipgram_fast(
     are that very word), so it costs C + shared products instead of C·(negative + 1).
     """
     n, real, state = ids.shape[0], source.dtype.type, seed
-    h, dh = new_rows(batch, source), new_rows(batch, source)
+    h, dh = allocate_rows(batch, source), allocate_rows(batch, source)
     scores, weights = np.empty((batch, shared), source.dtype), np.empty((batch, shared), source.dtype)
     words, next_words = np.empty(shared, np.int32), np.empty(shared, np.int32)
     state = draw_words(alias, state, next_words)

@@ -6,17 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from mumon.kernels.alias import build_alias
 from mumon.kernels.jit import inlined, kernel
-from mumon.kernels.numerics import GAMMA, alias_draw, below, mix
+from mumon.kernels.noise import LOW_32, build_alias, draw_from_alias
+from mumon.kernels.numerics import GAMMA, draw_below, mix
 
 UNIT = 1.0 / 4294967296.0
-LOW_32 = np.uint64(0xFFFFFFFF)
 ABREAST = 32  # walks that take their steps in turn: while one waits for memory, the others go on
 
 
 @kernel
-def row_aliases(starts: Any, weights: Any) -> Any:
+def build_row_aliases(starts: Any, weights: Any) -> Any:
     """One alias table per row, end to end: bins are counted from the row's own start."""
     tables = np.empty((weights.shape[0], 2), np.uint32)
     for node in range(starts.shape[0] - 1):
@@ -32,8 +31,8 @@ def _first_order(node: Any, starts: Any, neighbours: Any, aliases: Any, bits: An
     """A neighbour in proportion to the weight of its edge; without tables all are alike."""
     begin, end = starts[node], starts[node + 1]
     if aliases.shape[0] == 0:
-        return neighbours[begin + below(bits, end - begin)]
-    return neighbours[begin + alias_draw(aliases[begin:end], bits)]
+        return neighbours[begin + draw_below(bits, end - begin)]
+    return neighbours[begin + draw_from_alias(aliases[begin:end], bits)]
 
 
 @inlined

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mumon.kernels.jit import kernel
-from mumon.kernels.numerics import GAMMA, S32, below, mix
+from mumon.kernels.numerics import GAMMA, S32, draw_below, mix
 
 
 @kernel
@@ -38,7 +38,7 @@ def sample_block(
     if shuffle:
         for s in range(order.shape[0] - 1, 0, -1):
             state += GAMMA
-            other = below(mix(state), s + 1)
+            other = draw_below(mix(state), s + 1)
             order[s], order[other] = order[other], order[s]
     for sentence in order:
         begin = n
@@ -56,7 +56,7 @@ def sample_block(
             reach = window
             if shrink:
                 state += GAMMA
-                reach = 1 + below(mix(state), window)
+                reach = 1 + draw_below(mix(state), window)
             left[i] = max(begin, i - reach)
             right[i] = min(n, i + reach + 1)
     return n

@@ -7,14 +7,14 @@ import os
 from pathlib import Path
 from typing import Any
 
-from mumon.corpus.vocabulary import MOST
-from mumon.errors import FormatError, OptionError, one_line
+from mumon.corpus.vocabulary import MAX_COUNT
+from mumon.errors import FormatError, OptionError, to_one_line
 from mumon.phrases.finder import PhraseFinder, checked_delimiter
 from mumon.phrases.frozen import FrozenPhrases
 from mumon.phrases.model import Phrases
 from mumon.phrases.scorers import NAMED
 from mumon.phrases.table import StringTable
-from mumon.utils.validation import finite_number, whole_number
+from mumon.utils.validation import check_float, check_integer
 
 FORMAT, VERSION = "mumon phrases", 1
 
@@ -47,7 +47,9 @@ def save(phrases: PhraseFinder, path: str | os.PathLike[str]) -> None:
     try:
         data = json.dumps(about, ensure_ascii=False, allow_nan=False, indent=0).encode()
     except ValueError as error:  # a score that is no number, half a character
-        raise FormatError(f"the phrases cannot be written as JSON ({one_line(error)}); remove what is wrong") from None
+        raise FormatError(
+            f"the phrases cannot be written as JSON ({to_one_line(error)}); remove what is wrong"
+        ) from None
     with atomic_file(path) as file:
         file.write(data + b"\n")
 
@@ -65,10 +67,10 @@ def load_phrases(path: str | os.PathLike[str]) -> Phrases:
             scoring=about["scoring"],
             connector_words=_words(about["connector_words"]),
         )
-        phrases.min_reduce = whole_number("min_reduce", about["min_reduce"])
-        phrases.corpus_word_count = whole_number("corpus_word_count", about["corpus_word_count"], least=0)
+        phrases.min_reduce = check_integer("min_reduce", about["min_reduce"])
+        phrases.corpus_word_count = check_integer("corpus_word_count", about["corpus_word_count"], least=0)
         for name, count in about["vocab"].items():
-            whole_number(f"the count of {name[:40]!r}", count, least=0, most=MOST)
+            check_integer(f"the count of {name[:40]!r}", count, least=0, most=MAX_COUNT)
         phrases.table = StringTable.of(about["vocab"])
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise _wrong(path, error) from None
@@ -80,14 +82,14 @@ def load_frozen(path: str | os.PathLike[str]) -> FrozenPhrases:
     about = _read(path, "frozen", "Phrases.load")
     frozen = FrozenPhrases.__new__(FrozenPhrases)
     try:
-        finite_number("min_count", about["min_count"])
-        finite_number("threshold", about["threshold"])
+        check_float("min_count", about["min_count"])
+        check_float("threshold", about["threshold"])
         frozen.min_count, frozen.threshold = about["min_count"], about["threshold"]
         frozen.delimiter = checked_delimiter(about["delimiter"])
         frozen.connector_words = frozenset(_words(about["connector_words"]))
         frozen.scoring = None if about["scoring"] is None else NAMED[about["scoring"]]
         frozen.phrasegrams = {
-            name: finite_number(f"the score of {name[:40]!r}", score) for name, score in about["phrasegrams"].items()
+            name: check_float(f"the score of {name[:40]!r}", score) for name, score in about["phrasegrams"].items()
         }
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise _wrong(path, error) from None
@@ -102,11 +104,13 @@ def _read(path: str | os.PathLike[str], kind: str, other: str) -> dict[str, Any]
     except OSError as error:
         raise FormatError(f"the phrases {os.fspath(path)} cannot be read ({error.strerror}); check the path") from None
     except ValueError as error:
-        raise FormatError(f"{os.fspath(path)} is not JSON ({one_line(error)}); name a file that mumon wrote") from None
+        raise FormatError(
+            f"{os.fspath(path)} is not JSON ({to_one_line(error)}); name a file that mumon wrote"
+        ) from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise FormatError(f"{os.fspath(path)} holds no phrases; name a file that mumon wrote")
     if about.get("version") != VERSION:
-        version = one_line(about.get("version"), 20)
+        version = to_one_line(about.get("version"), 20)
         raise FormatError(f"{os.fspath(path)} has version {version} of the format, not {VERSION}; update mumon")
     if about.get("kind") != kind:
         raise FormatError(f"{os.fspath(path)} holds the other kind of phrases; read it with {other}")
@@ -120,5 +124,5 @@ def _words(words: Any) -> list[str]:
 
 
 def _wrong(path: str | os.PathLike[str], error: Exception) -> FormatError:
-    reason = f"{error} is missing" if isinstance(error, KeyError) else one_line(error)
+    reason = f"{error} is missing" if isinstance(error, KeyError) else to_one_line(error)
     return FormatError(f"{os.fspath(path)} is damaged ({reason}); learn the phrases again")

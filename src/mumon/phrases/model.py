@@ -19,8 +19,8 @@ from mumon.phrases.matching import Floats, Matcher
 from mumon.phrases.scorers import Scorer, accepted_scores, chosen_scorer, least_count
 from mumon.phrases.stream import Ids
 from mumon.phrases.table import Numbers, Strings, StringTable
-from mumon.utils.progress import Progress, chosen_progress
-from mumon.utils.validation import finite_number, whole_number
+from mumon.utils.progress import Progress, choose_progress
+from mumon.utils.validation import check_float, check_integer
 
 
 class Phrases(PhraseFinder):
@@ -70,15 +70,15 @@ class Phrases(PhraseFinder):
         *,
         progress: bool | Progress | None = None,
     ) -> None:
-        finite_number("min_count", min_count, above=0)
-        finite_number("threshold", threshold)
+        check_float("min_count", min_count, above=0)
+        check_float("threshold", threshold)
         if scoring == "default" and threshold <= 0:
             raise OptionError(f"threshold is {threshold}; it must be above 0 for the default scoring")
         if scoring == "npmi" and not -1 <= threshold <= 1:
             raise OptionError(f"threshold is {threshold}; it must be between -1 and 1 for npmi scoring")
         self.scoring: Scorer = chosen_scorer(scoring)
         self.min_count, self.threshold = min_count, threshold
-        self.max_vocab_size = whole_number("max_vocab_size", max_vocab_size)
+        self.max_vocab_size = check_integer("max_vocab_size", max_vocab_size)
         self.delimiter, self.connector_words = checked_delimiter(delimiter), frozenset(connector_words)
         self.progress_per = progress_per
         self.min_reduce = 1  # what is counted less often is forgotten when there is no more room
@@ -109,7 +109,7 @@ class Phrases(PhraseFinder):
         """Count the words and pairs of more text."""
         from mumon.phrases.counting import count_text
 
-        with chosen_progress(self._progress) as progress:
+        with choose_progress(self._progress) as progress:
             new = count_text(sentences, self.connector_words, self.glue(), self.max_vocab_size, progress)
         self.corpus_word_count += new.words
         if not len(self.table):

@@ -21,8 +21,8 @@ from mumon.formats.directory import LoadedModel, ModelDescription
 from mumon.formats.tensors import write_tensors
 from mumon.training.run_state import Position
 from mumon.training.weights import Matrix
-from mumon.utils.atomic import swap, sync_directory, sync_tree
-from mumon.utils.file_lock import Claim, claim
+from mumon.utils.atomic import replace_directory, sync_directory, sync_tree
+from mumon.utils.file_lock import FileLock, lock_file
 from mumon.utils.progress import Progress
 
 SUFFIX = ".checkpoints"  # of the folder beside a model to be
@@ -102,7 +102,7 @@ class Checkpoints:
         self.most_time = MOST_TIME if every is None else 1.0  # whoever names an interval gets it
         self.run_id = ""
         self._old: set[Path] = set()  # of a run that this one does without
-        self._claim: Claim | None = None
+        self._claim: FileLock | None = None
         self._ours = False
 
     @contextmanager
@@ -167,14 +167,14 @@ class Checkpoints:
         places = {path: (int(name[1]), int(name[2])) for path, name in names.items() if name is not None}
         return sorted(places, key=lambda path: places[path], reverse=True)
 
-    def _take(self) -> Claim:
+    def _take(self) -> FileLock:
         if not self.folder.parent.is_dir():
             raise OptionError(f"the directory {self.folder.parent} does not exist; create it before training")
         while True:
             try:
                 self._ours = self._ours or self.folder.suffix == SUFFIX or not self.folder.exists()
                 self.folder.mkdir(exist_ok=True)
-                return claim(self.folder, exclusive=True)
+                return lock_file(self.folder, exclusive=True)
             except FileExistsError:
                 raise OptionError(f"{self.folder} is a file where checkpoints were to be kept; remove it") from None
             except BlockingIOError:
@@ -313,7 +313,7 @@ class CheckpointKeeper:
             description.write(temporary, about.training, about.history)
             write_state(temporary, about.state)
             sync_tree(temporary)
-            swap(temporary, path)  # an older run may have stopped at the same block
+            replace_directory(temporary, path)  # an older run may have stopped at the same block
             sync_directory(path.parent)
             self._checkpoints.published(path)
         except Exception as error:  # there is nobody above to see it

@@ -19,7 +19,7 @@ from mumon.kernels.layout import PADDING
 from mumon.training.objectives import OBJECTIVES, find_objective
 from mumon.training.sampling import alias_table
 from mumon.training.settings import Settings
-from mumon.utils.validation import whole_number
+from mumon.utils.validation import check_integer
 
 Array = npt.NDArray[np.float64]
 WORDS, SENTENCES = 12, 2
@@ -113,7 +113,7 @@ def check_gradients(
         ("negative", negative, MOST_NEGATIVES),
         ("dim", dim, MOST_DIMENSIONS),
     ):
-        whole_number(name, value, least=1, most=most)
+        check_integer(name, value, least=1, most=most)
     problem = _make_problem(contexts, negative, dim, seed)
     for objective in map(find_objective, objectives):
         for variant in objective.variants:

@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from mumon.errors import FULL, MumonError, OutOfMemoryError
+from mumon.errors import DISK_FULL_ERRNOS, MumonError, OutOfMemoryError
 from mumon.utils import paths
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _reserve(file: IO[bytes], size: int) -> None:
             os.posix_fallocate(file.fileno(), 0, size)
             return
         except OSError as error:
-            if error.errno in FULL:
+            if error.errno in DISK_FULL_ERRNOS:
                 raise
     for first in range(0, size, len(ZEROS)):  # a system or file system that cannot promise
         _write(file, ZEROS[: size - first])
@@ -113,6 +113,6 @@ def _mapped(file: IO[bytes], size: int) -> npt.NDArray[np.uint8]:
 
 
 def _too_full(error: OSError, size: int) -> OSError:
-    if error.errno not in FULL:
+    if error.errno not in DISK_FULL_ERRNOS:
         return error
     return OutOfDiskError(f"{size:,} bytes do not fit into {home()} ({os.strerror(error.errno or 0)}); {ELSEWHERE}")

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from mumon.corpus import TextOptions
-from mumon.errors import FormatError, OptionError, one_line
+from mumon.errors import FormatError, OptionError, to_one_line
 from mumon.training.checkpoints import Checkpoints
 from mumon.training.model_runs import COUNTERS, MODEL_OPTIONS, ModelRuns
 from mumon.training.run_state import Epoch
@@ -15,7 +15,7 @@ from mumon.training.schedule import Schedule
 from mumon.training.settings import Settings
 from mumon.utils.progress import Progress
 from mumon.utils.threads import available_cores
-from mumon.utils.validation import whole_number
+from mumon.utils.validation import check_integer
 from mumon.vectors.word_vectors import WordVectors
 
 if TYPE_CHECKING:
@@ -77,16 +77,17 @@ class ModelDisk(ModelRuns):
             model: Any = cls(vector_size=loaded.vectors.shape[1], **options)  # type: ignore[call-arg]
             model._threads = None  # those of the machine that saved it say nothing of a cluster's
             model._schedule = Schedule(**saved["schedule"])
-            model._tokens_before = whole_number("tokens_before", saved.get("tokens_before", 0), least=0)
+            model._tokens_before = check_integer("tokens_before", saved.get("tokens_before", 0), least=0)
             model.history = [Epoch.from_json(epoch) for epoch in loaded.history]
             for name in COUNTERS:
-                setattr(model, name, whole_number(name, saved.get(name, 0), least=0))
+                setattr(model, name, check_integer(name, saved.get(name, 0), least=0))
             planned = None if model._schedule.total == model.epochs else model._schedule.total
             planned = saved.get("planned_epochs", planned)
-            model._planned = None if planned is None else whole_number("planned_epochs", planned)
+            model._planned = None if planned is None else check_integer("planned_epochs", planned)
         except (KeyError, TypeError, ValueError) as error:
             raise FormatError(
-                f"{os.fspath(path)} does not say how it was trained ({one_line(error)}); load it with WordVectors.load"
+                f"{os.fspath(path)} does not say how it was trained ({to_one_line(error)}); load it with "
+                "WordVectors.load"
             ) from None
         unk = model.unk if model.unk in loaded.words else None
         integers = has_integer_keys(saved, loaded.words, path)

@@ -16,7 +16,7 @@ from mumon.training.memory import check_memory, training_bytes
 from mumon.training.prediction import word_probabilities
 from mumon.training.settings import Settings
 from mumon.training.weights import Filling, Matrix, copy_rows, initial_rows, move_rows, new_matrix
-from mumon.utils.progress import Progress, chosen_progress
+from mumon.utils.progress import Progress, choose_progress
 from mumon.vectors.keys import check_topn
 from mumon.vectors.word_vectors import WordVectors
 
@@ -171,7 +171,7 @@ class ModelRows:
         """
         old, columns = self.vocabulary, self.vector_size
         known = np.full(len(vocabulary), -1) if old is None else old.rows_of(vocabulary.words)
-        with chosen_progress(self._progress) as progress:
+        with choose_progress(self._progress) as progress:
             on_disk = self.matrices == "disk"
             check_memory(len(vocabulary), columns, self.settings, progress, on_disk)
             source, target = (new_matrix(len(vocabulary), columns, on_disk) for _ in range(2))

@@ -21,7 +21,7 @@ from mumon.training.run_state import Epoch, Position
 from mumon.training.schedule import Schedule
 from mumon.training.trainer import Trainer
 from mumon.utils.progress import Progress
-from mumon.utils.validation import finite_number, whole_number
+from mumon.utils.validation import check_float, check_integer
 
 MODEL_OPTIONS = ("alpha", "min_alpha", "epochs", "min_count", "max_final_vocab", "unk")
 # Of what a saved model says: what decides only the speed, and what is said for people.
@@ -62,7 +62,7 @@ class ModelRuns(ModelRows):
 
     @alpha.setter
     def alpha(self, value: float | None) -> None:
-        self._alpha = value if value is None else finite_number("alpha", value, above=0)
+        self._alpha = value if value is None else check_float("alpha", value, above=0)
 
     @property
     def running_training_loss(self) -> float:
@@ -110,7 +110,7 @@ class ModelRuns(ModelRows):
         """
         schedule = self._schedule
         if epochs is not None:
-            epochs = whole_number("epochs", epochs)
+            epochs = check_integer("epochs", epochs)
         asked = any(value is not None for value in (total_epochs, start_alpha, end_alpha))
         other = self._planned is None and epochs not in (None, schedule.left)
         if schedule.done == 0 or schedule.left == 0 or asked or other:
@@ -118,7 +118,7 @@ class ModelRuns(ModelRows):
             schedule = Schedule(
                 self._alpha if start_alpha is None else start_alpha,
                 self.min_alpha if end_alpha is None else end_alpha,
-                (epochs or whole_number("epochs", self.epochs)) if planned is None else planned,
+                (epochs or check_integer("epochs", self.epochs)) if planned is None else planned,
             )
         if epochs is None:
             epochs = schedule.left if schedule.done else min(self.epochs, schedule.left)

@@ -20,7 +20,7 @@ from mumon.corpus.encode import MAX_SENTENCE
 from mumon.errors import OptionError
 from mumon.kernels import reference
 from mumon.kernels.layout import row_bytes
-from mumon.utils.validation import show_value
+from mumon.utils.validation import format_value
 
 ENTRY_POINTS = "mumon.objectives"
 
@@ -315,7 +315,7 @@ def find_objective(name: Any) -> Objective:
     """
     found = (OBJECTIVES.get(name) or _load_entry_point(name)) if isinstance(name, str) else None
     if found is None:
-        raise OptionError(f"objective is {show_value(name)}; it must be {' or '.join(OBJECTIVES)}")
+        raise OptionError(f"objective is {format_value(name)}; it must be {' or '.join(OBJECTIVES)}")
     return found
 
 

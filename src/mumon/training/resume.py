@@ -11,16 +11,16 @@ import numpy as np
 
 from mumon import __version__
 from mumon.corpus import EncodedCorpus
-from mumon.corpus.digest import corpus_digest
+from mumon.corpus.digest import compute_digest
 from mumon.corpus.vocabulary import Vocabulary
-from mumon.errors import FormatError, OptionError, one_line
+from mumon.errors import FormatError, OptionError, to_one_line
 from mumon.formats.checkpoint import CheckpointState, digest_vocabulary
 from mumon.formats.directory import LoadedModel, ModelDescription
 from mumon.training.checkpoints import Details, Subject
 from mumon.training.run_state import Epoch, Position, Tally
 from mumon.training.schedule import Schedule
 from mumon.training.weights import Matrix
-from mumon.utils.validation import finite_number
+from mumon.utils.validation import check_float
 
 AT_ONCE = 1 << 14  # rows
 ANEW = "or start anew with --restart (in Python: restart=True)"
@@ -42,7 +42,7 @@ def refuse_changed_corpus(state: CheckpointState, corpus: EncodedCorpus) -> None
             f"the corpus has {corpus.tokens:,} tokens where that of the unfinished run had {state.corpus_tokens:,}; "
             f"give it the same text, {ANEW}"
         )
-    if corpus_digest(corpus) != state.corpus:
+    if compute_digest(corpus) != state.corpus:
         raise OptionError(
             f"the corpus still has {corpus.tokens:,} tokens but they are not those of the unfinished run; give it the "
             f"same text, {ANEW}"
@@ -63,9 +63,9 @@ def standing(loaded: LoadedModel, state: CheckpointState) -> tuple[list[Epoch], 
     epochs = [Epoch.from_json(epoch) for epoch in loaded.history]
     position = Position(epochs[state.first_epoch :], Tally.from_json(state.tally))
     try:
-        schedule = Schedule(**{**state.schedule, "alpha": finite_number("alpha", state.schedule.get("alpha"), above=0)})
+        schedule = Schedule(**{**state.schedule, "alpha": check_float("alpha", state.schedule.get("alpha"), above=0)})
     except (TypeError, OptionError) as error:
-        about = f"the schedule of the checkpoint is damaged ({one_line(error)})"
+        about = f"the schedule of the checkpoint is damaged ({to_one_line(error)})"
         raise FormatError(f"{about}; use an earlier one, {ANEW}") from None
     if position.tally.blocks > state.blocks or len(position.history) > state.plan["epochs"]:
         raise FormatError(
@@ -95,7 +95,7 @@ def subject_of(
 
         def complete(run: str) -> Details:
             if not digests:  # the same for every checkpoint of the run
-                digests.update(corpus=corpus_digest(corpus), vocabulary=digest_vocabulary(vocabulary.words))
+                digests.update(corpus=compute_digest(corpus), vocabulary=digest_vocabulary(vocabulary.words))
             about: dict[str, Any] = {"corpus_tokens": corpus.tokens, **digests, "blocks": blocks, "tally": tally}
             state = CheckpointState(run, __version__, plan, asdict(schedule), len(before), **about)
             return Details(config(now), epochs, state)

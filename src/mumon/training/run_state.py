@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from mumon.errors import FormatError, OptionError
-from mumon.utils.validation import finite_number, whole_number
+from mumon.utils.validation import check_float, check_integer
 
 COUNTS = ("blocks", "tokens", "trained", "counted")
 
@@ -34,12 +34,12 @@ class Epoch:
         loss = math.nan if record.get("loss") is None else record["loss"]
         try:
             return cls(
-                whole_number("epoch", record["epoch"], least=0),
-                loss if loss != loss else finite_number("loss", loss),
-                finite_number("alpha", record["alpha"]),
-                whole_number("tokens", record["tokens"], least=0),
-                whole_number("trained_tokens", record["trained_tokens"], least=0),
-                finite_number("seconds", record["seconds"]),
+                check_integer("epoch", record["epoch"], least=0),
+                loss if loss != loss else check_float("loss", loss),
+                check_float("alpha", record["alpha"]),
+                check_integer("tokens", record["tokens"], least=0),
+                check_integer("trained_tokens", record["trained_tokens"], least=0),
+                check_float("seconds", record["seconds"]),
             )
         except (KeyError, OptionError) as error:
             raise FormatError(f"an epoch of the history is damaged ({error}); save the model again") from None
@@ -98,8 +98,8 @@ class Tally:
     def from_json(cls, record: Any) -> Tally:
         """The reverse of `to_json`."""
         try:
-            counts = {name: whole_number(name, record[name], least=0) for name in COUNTS}
-            loss, seconds = finite_number("loss", record["loss"]), finite_number("seconds", record["seconds"])
+            counts = {name: check_integer(name, record[name], least=0) for name in COUNTS}
+            loss, seconds = check_float("loss", record["loss"]), check_float("seconds", record["seconds"])
             return cls(**counts, loss=loss, seconds=seconds)
         except (KeyError, TypeError, OptionError) as error:
             raise FormatError(f"the position of a checkpoint is damaged ({error}); use an earlier one") from None

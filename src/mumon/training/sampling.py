@@ -40,7 +40,7 @@ def alias_table(probabilities: npt.NDArray[np.float64]) -> npt.NDArray[np.uint32
 
     Row w holds the share of bin w (of 2³²) that word w keeps and the word that has the rest.
     """
-    from mumon.kernels.alias import build_alias
+    from mumon.kernels.noise import build_alias
 
     return np.asarray(build_alias(np.ascontiguousarray(probabilities, np.float64)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mumon.errors import OptionError
-from mumon.utils.validation import finite_number, whole_number
+from mumon.utils.validation import check_float, check_integer
 
 
 @dataclass(frozen=True)
@@ -22,12 +22,12 @@ class Schedule:
     done: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "min_alpha", finite_number("min_alpha", self.min_alpha, least=0))
+        object.__setattr__(self, "min_alpha", check_float("min_alpha", self.min_alpha, least=0))
         if self.alpha is not None:
-            object.__setattr__(self, "alpha", finite_number("alpha", self.alpha, above=0))
+            object.__setattr__(self, "alpha", check_float("alpha", self.alpha, above=0))
             object.__setattr__(self, "min_alpha", min(self.min_alpha, self.alpha))
-        object.__setattr__(self, "total", whole_number("total_epochs", self.total))
-        object.__setattr__(self, "done", whole_number("done", self.done, least=0))
+        object.__setattr__(self, "total", check_integer("total_epochs", self.total))
+        object.__setattr__(self, "done", check_integer("done", self.done, least=0))
         if self.done > self.total:
             raise OptionError(f"done is {self.done} of {self.total} epochs; it must be at most all of them")
 

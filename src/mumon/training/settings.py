@@ -7,7 +7,7 @@ from typing import Literal
 
 from mumon.errors import OptionError
 from mumon.training.objectives import Objective, find_objective
-from mumon.utils.validation import finite_number, show_value, whole_number
+from mumon.utils.validation import check_float, check_integer, format_value
 
 UPDATES = ("correct", "faulty")
 ROW_EXPONENT = 0.25  # how much slower frequent words learn by default (docs/rates.md)
@@ -43,19 +43,19 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.update not in UPDATES:
-            raise OptionError(f"update is {show_value(self.update)}; it must be {' or '.join(UPDATES)}")
+            raise OptionError(f"update is {format_value(self.update)}; it must be {' or '.join(UPDATES)}")
         for name in ("cbow_mean", "exact", "shrink_windows", "shuffle"):
             object.__setattr__(self, name, bool(getattr(self, name)))
         for name, default in zip(("shared_negatives", "batch"), self.record.sharing, strict=True):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, default)
         for name in ("window", "negative", "shared_negatives", "batch", "workers"):
-            object.__setattr__(self, name, whole_number(name, getattr(self, name)))
-        object.__setattr__(self, "seed", whole_number("seed", self.seed, least=0))
-        object.__setattr__(self, "ns_exponent", finite_number("ns_exponent", self.ns_exponent))
+            object.__setattr__(self, name, check_integer(name, getattr(self, name)))
+        object.__setattr__(self, "seed", check_integer("seed", self.seed, least=0))
+        object.__setattr__(self, "ns_exponent", check_float("ns_exponent", self.ns_exponent))
         if self.rate_exponent is not None:
-            object.__setattr__(self, "rate_exponent", finite_number("rate_exponent", self.rate_exponent, least=0))
-        object.__setattr__(self, "sample", finite_number("sample", self.sample, least=0))
+            object.__setattr__(self, "rate_exponent", check_float("rate_exponent", self.rate_exponent, least=0))
+        object.__setattr__(self, "sample", check_float("sample", self.sample, least=0))
 
     @property
     def record(self) -> Objective:

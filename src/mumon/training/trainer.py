@@ -24,8 +24,8 @@ from mumon.training.schedule import Schedule
 from mumon.training.settings import Settings
 from mumon.training.weights import Matrix
 from mumon.utils.progress import Progress
-from mumon.utils.signals import Held, Interrupted, held_signals
-from mumon.utils.threads import start_all
+from mumon.utils.signals import Interrupted, PendingSignal, hold_signals
+from mumon.utils.threads import start_threads
 
 POLL_SECONDS = 0.1  # between looks at the clock, the signals and the tally
 RUNAWAY_LOSS = 1e5  # per token; guessing costs (negative + 1) · ln 2 per pair, well below a thousand
@@ -102,7 +102,7 @@ class Trainer:
         self._announce()
         at, told = position or Position(), False
         self.progress.start("training", epochs * self.corpus.tokens, "tokens")
-        with held_signals() if keeper is not None else nullcontext(Held()) as held:
+        with hold_signals() if keeper is not None else nullcontext(PendingSignal()) as held:
             try:
                 for past in range(len(at.history), epochs):
                     if watcher is not None:
@@ -152,10 +152,10 @@ class Trainer:
         parts = ((matrix, first) for matrix in (self.source, self.target) for first in range(0, len(matrix), 1 << 16))
         return all(np.isfinite(matrix[first : first + (1 << 16)]).all() for matrix, first in parts)
 
-    def _stop(self, at: Position, keeper: Keeper, held: Held) -> None:
+    def _stop(self, at: Position, keeper: Keeper, held: PendingSignal) -> None:
         """A signal came: keep what there is and obey it."""
         self.progress.close()  # a second signal should find the terminal as it was
-        held.obey(*keeper.stopped(at))
+        held.deliver(*keeper.stopped(at))
 
     def _explain_nothing(self) -> None:
         """Nothing was trained: an error if the text is to blame, a note if it was subsampling, on a very small one."""
@@ -172,7 +172,7 @@ class Trainer:
         known = self.lookup[self.corpus.read(int(starts[0]), int(starts[-1]))] >= 0
         return bool(np.any(np.diff(np.cumsum(np.append(0, known))[starts - starts[0]]) > 1))
 
-    def _epoch(self, epoch: int, schedule: Schedule, at: Position, keeper: Keeper | None, held: Held) -> None:
+    def _epoch(self, epoch: int, schedule: Schedule, at: Position, keeper: Keeper | None, held: PendingSignal) -> None:
         """Train what is left of an epoch, in stretches between which the state is kept."""
         blocks = self.blocks
         order = np.arange(blocks)
@@ -213,7 +213,7 @@ class Trainer:
         workers = min(self.settings.workers, blocks - at.tally.blocks)
         threads = [threading.Thread(target=work, name=f"mumon-{i}") for i in range(workers)]
         try:
-            start_all(threads)
+            start_threads(threads)
             for thread in threads:
                 while thread.is_alive():
                     thread.join(POLL_SECONDS)

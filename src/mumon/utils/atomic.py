@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from mumon.errors import OptionError
-from mumon.utils.file_lock import Claim, claim, remove_abandoned
+from mumon.utils.file_lock import FileLock, lock_file, remove_abandoned
 
 CONFIG_NAME = "config.json"
 FORMAT_MARKER = "mumon"  # the value of "format" in CONFIG_NAME that makes a directory ours to replace
@@ -72,7 +72,7 @@ def atomic_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
             yield temporary
             sync_tree(temporary)
             check_directory_target(target)  # again: someone may have put something there meanwhile
-            swap(temporary, target)
+            replace_directory(temporary, target)
     except BaseException as error:
         shutil.rmtree(temporary, ignore_errors=True)
         _say_where(error, target)
@@ -136,7 +136,7 @@ def _resolve(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def swap(new: Path, target: Path) -> None:
+def replace_directory(new: Path, target: Path) -> None:
     """Put `new` in the place of `target`, in one step if the system can, and remove what was there."""
     if not target.exists():
         new.rename(target)
@@ -174,14 +174,14 @@ def _temporary_name(target: Path, suffix: str = "tmp") -> Path:
     return target.with_name(f".{target.name[:40]}.{secrets.token_hex(6)}.{suffix}")
 
 
-def _claimed(target: Path, make: Callable[[Path], T]) -> tuple[Path, T, Claim]:
+def _claimed(target: Path, make: Callable[[Path], T]) -> tuple[Path, T, FileLock]:
     """Make a temporary for a target and claim it; again, in case another process thought the new one abandoned."""
     _clear_abandoned(target)
     while True:
         temporary = _temporary_name(target)
         made = make(temporary)
         with suppress(FileNotFoundError):
-            return temporary, made, claim(temporary)
+            return temporary, made, lock_file(temporary)
 
 
 def _clear_abandoned(target: Path) -> None:

@@ -22,8 +22,8 @@ MAGIC = re.compile(
 MAGIC_BYTES = 10
 BUFFER_BYTES = 1 << 20
 # Text packs to a tenth, vectors to a third, and vectors that are all alike to a hundredth.
-EXPANSION = 200
-ALWAYS_BYTES = 1 << 22  # may come out of any file: small ones of one repeated line pack better than that
+MAX_EXPANSION = 200
+ALWAYS_ALLOWED_BYTES = 1 << 22  # may come out of any file: small ones of one repeated line pack better than that
 XZ_MEMORY = 1 << 27  # xz -9 needs half of that; zstd's own bound is the same
 
 
@@ -32,21 +32,22 @@ class ExpansionError(Exception):
 
     def __init__(self, size: int) -> None:
         super().__init__(
-            f"unpacks to more than {EXPANSION} times its {size:,} bytes; if it is meant to, unpack it before reading"
+            f"unpacks to more than {MAX_EXPANSION} times its {size:,} bytes; if it is meant to, unpack it before "
+            "reading"
         )
 
 
 # What reading raises when a compressed file is damaged or cut short; zstd's errors are plain OSErrors.
-DAMAGE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, ExpansionError)
+DAMAGE_ERRORS = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, ExpansionError)
 
 
 def check_expansion(size: int, unpacked: int) -> None:
     """Refuse what is out of proportion to the size of its file."""
-    if unpacked > max(ALWAYS_BYTES, EXPANSION * size):
+    if unpacked > max(ALWAYS_ALLOWED_BYTES, MAX_EXPANSION * size):
         raise ExpansionError(size)
 
 
-def known_size(raw: io.BufferedReader) -> int | None:
+def find_size(raw: io.BufferedReader) -> int | None:
     """How many bytes a file has; None for pipes, and for what a server sends without saying how much it is."""
     if not isinstance(raw.raw, io.FileIO):  # of another filesystem, and without a descriptor
         return getattr(raw.raw, "size", None)
@@ -54,15 +55,15 @@ def known_size(raw: io.BufferedReader) -> int | None:
     return about.st_size if stat.S_ISREG(about.st_mode) else None
 
 
-def compression_of(raw: io.BufferedReader) -> str | None:
+def detect_compression(raw: io.BufferedReader) -> str | None:
     """The name of the compression that the first bytes announce, if any; nothing is consumed."""
     found = MAGIC.match(raw.peek(MAGIC_BYTES))
     return None if found is None else found.lastgroup
 
 
-def decompressed(raw: io.BufferedReader) -> IO[bytes]:
+def decompress(raw: io.BufferedReader) -> IO[bytes]:
     """The content of a file, unpacked if it is packed."""
-    kind = compression_of(raw)
+    kind = detect_compression(raw)
     if kind is None:
         return raw
     return io.BufferedReader(_Bounded(_unpacker(kind, raw), raw), BUFFER_BYTES)
@@ -84,7 +85,7 @@ class _Bounded(io.RawIOBase):
     """What an unpacker gives, as long as it stays in proportion to the file. Pipes have no size, and no bound."""
 
     def __init__(self, unpacker: Any, raw: io.BufferedReader) -> None:
-        self._unpacker, self._unpacked, self._size = unpacker, 0, known_size(raw)
+        self._unpacker, self._unpacked, self._size = unpacker, 0, find_size(raw)
 
     def readable(self) -> bool:
         return True

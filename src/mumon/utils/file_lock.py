@@ -23,10 +23,10 @@ except ImportError:  # Windows, which cannot lock a folder
 ABANDONED_SECONDS = 7 * 24 * 3600  # where nothing can be locked, what nobody touched for so long has no process
 
 
-_held: weakref.WeakSet[Claim] = weakref.WeakSet()
+_held: weakref.WeakSet[FileLock] = weakref.WeakSet()
 
 
-class Claim:
+class FileLock:
     """A held claim. It survives renames of what is claimed, and ends with `release`, `with` or the process."""
 
     def __init__(self, descriptor: int | None) -> None:
@@ -47,7 +47,7 @@ class Claim:
         if descriptor is not None:
             os.close(descriptor)
 
-    def __enter__(self) -> Claim:
+    def __enter__(self) -> FileLock:
         return self
 
     def __exit__(
@@ -65,22 +65,22 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_all)
 
 
-def claim(path: str | os.PathLike[str], exclusive: bool = False) -> Claim:
-    """Claim a file or folder that this process has just made.
+def lock_file(path: str | os.PathLike[str], exclusive: bool = False) -> FileLock:
+    """FileLock a file or folder that this process has just made.
 
     Between making and claiming somebody may have taken it for abandoned: then this raises FileNotFoundError, and the
     caller makes another. An exclusive claim raises BlockingIOError while another process has one.
 
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()
-    >>> with claim(folder):
+    >>> with lock_file(folder):
     ...     is_abandoned(folder)
     False
     >>> is_abandoned(folder), remove_abandoned(folder), os.path.exists(folder)
     (True, True, False)
     """
     if fcntl is None:
-        return Claim(None)
+        return FileLock(None)
     descriptor = os.open(path, os.O_RDONLY)
     # shared, so that only somebody who removes it is waited for
     how = fcntl.LOCK_EX | fcntl.LOCK_NB if exclusive else fcntl.LOCK_SH
@@ -96,7 +96,7 @@ def claim(path: str | os.PathLike[str], exclusive: bool = False) -> Claim:
     except BaseException:
         os.close(descriptor)
         raise
-    return Claim(descriptor)
+    return FileLock(descriptor)
 
 
 def is_abandoned(path: str | os.PathLike[str]) -> bool:

@@ -66,7 +66,7 @@ def refuse_options(where: str, given: Mapping[str, Any], known: Iterable[str]) -
         raise TypeError(f"{where} got an unexpected keyword argument {name!r}{hint}")
 
 
-def missing_attribute(name: str) -> NoReturn:
+def raise_missing_attribute(name: str) -> NoReturn:
     """Say why a model has no such attribute."""
     if name in RENAMED_ATTRIBUTES:
         raise AttributeError(f"model.{name} is gensim 3's; it is now model.{RENAMED_ATTRIBUTES[name]}")

@@ -15,7 +15,7 @@ import time
 from typing import Any, NoReturn
 
 
-def launch(command: list[str], log: str, folder: str | None) -> dict[str, Any]:
+def measure_command(command: list[str], log: str, folder: str | None) -> dict[str, Any]:
     """Wall and CPU seconds, peak memory in bytes (None where the system does not tell) and the exit code.
 
     The memory is that of the largest process among the command and those it started and waited for.
@@ -51,7 +51,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, stop)
     request = json.load(sys.stdin)
     try:
-        report = launch(request["command"], request["log"], request["folder"])
+        report = measure_command(request["command"], request["log"], request["folder"])
     except OSError as error:
         report = {"seconds": 0.0, "cpu_seconds": None, "peak_bytes": None, "code": 127, "error": str(error)}
     with open(sys.argv[1], "w") as out:  # noqa: PTH123

@@ -178,7 +178,7 @@ class JsonProgress(LineProgress):
         print(json.dumps(record), file=self._stream, flush=True)
 
 
-def chosen_progress(choice: bool | Progress | None) -> Progress:
+def choose_progress(choice: bool | Progress | None) -> Progress:
     """The reporter that an argument `progress=` asks for.
 
     None means a bar if someone is at the terminal, else log lines if the program has asked for those of level INFO.

@@ -13,7 +13,7 @@ from typing import Any
 
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 # Signals that follow the first within so many seconds are the same wish: `timeout` sends two.
-PATIENCE = 1.0
+REPEAT_SECONDS = 1.0
 UNCHANGED = "stopped; nothing was changed"
 
 
@@ -25,25 +25,25 @@ class Interrupted(KeyboardInterrupt):
         self.signum, self.checkpoint = signum, checkpoint
 
 
-def interrupted(error: KeyboardInterrupt, about: str) -> Interrupted:
+def reword_interrupt(error: KeyboardInterrupt, about: str) -> Interrupted:
     """The same interruption, by Ctrl-C or another signal, with something better to say."""
     return Interrupted(getattr(error, "signum", signal.SIGINT), about)
 
 
-class Held:
+class PendingSignal:
     """The first signal that came, if one did, and who would have had it."""
 
     signum: int | None = None
     handler: Any = None
     since = 0.0
 
-    def insists(self, signum: int, handler: Any) -> bool:
+    def record(self, signum: int, handler: Any) -> bool:
         """Note a signal; True if it is another one, some time after the first."""
         if self.signum is None:
             self.signum, self.handler, self.since = signum, handler, time.monotonic()
-        return time.monotonic() - self.since > PATIENCE
+        return time.monotonic() - self.since > REPEAT_SECONDS
 
-    def obey(self, about: str, checkpoint: Path | None) -> None:
+    def deliver(self, about: str, checkpoint: Path | None) -> None:
         """Stop as the signal asks: by an exception, or, where nobody handles it, by its ordinary death."""
         assert self.signum is not None
         if self.handler is signal.SIG_DFL:
@@ -52,11 +52,11 @@ class Held:
 
 
 # What our own program was asked. It remembers, for an exception can be lost: in callbacks of C code and in finalizers.
-_asked = Held()
+_asked = PendingSignal()
 
 
 @contextmanager
-def interrupting_signals() -> Iterator[None]:
+def raise_on_signals() -> Iterator[None]:
     """Raise `Interrupted` in the main thread at a signal: for a program of our own, not for a library."""
     before = {signum: signal.getsignal(signum) for signum in SIGNALS}
     _asked.signum = None
@@ -71,27 +71,27 @@ def interrupting_signals() -> Iterator[None]:
 
 def _interrupt(signum: int, frame: FrameType | None) -> None:
     first = _asked.signum is None
-    if _asked.insists(signum, _interrupt):
+    if _asked.record(signum, _interrupt):
         _die(signum)
     if first:
         raise Interrupted(signum)
 
 
 @contextmanager
-def held_signals() -> Iterator[Held]:
-    """Note the first signal instead of being torn out of the work by it; whoever asked then calls `obey`.
+def hold_signals() -> Iterator[PendingSignal]:
+    """Note the first signal instead of being torn out of the work by it; whoever asked then calls `deliver`.
 
     A second one, after a moment, does what it would have done without us. Signals that the user's own code handles are
     left to it; only the main thread can hold any.
     """
-    held = Held()
+    held = PendingSignal()
     before: dict[int, Any] = {}
 
     def hold(signum: int, frame: FrameType | None) -> None:
         handler = before[signum]
         if handler is _interrupt:
-            _asked.insists(signum, handler)
-        if held.insists(signum, handler):
+            _asked.record(signum, handler)
+        if held.record(signum, handler):
             _die(signum) if handler in (signal.SIG_DFL, _interrupt) else handler(signum, frame)
 
     if threading.current_thread() is threading.main_thread():
@@ -99,7 +99,7 @@ def held_signals() -> Iterator[Held]:
             if signal.getsignal(signum) in (signal.SIG_DFL, signal.default_int_handler, _interrupt):
                 before[signum] = signal.signal(signum, hold)
         if _asked.signum is not None and _interrupt in before.values():
-            held.insists(_asked.signum, _interrupt)
+            held.record(_asked.signum, _interrupt)
     try:
         yield held
     finally:

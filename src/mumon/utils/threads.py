@@ -16,14 +16,14 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
+def use_one_blas_thread() -> AbstractContextManager[Any]:
     """Our threads are enough; a BLAS that starts more makes them wait for each other."""
     from threadpoolctl import threadpool_limits
 
     return threadpool_limits(1, user_api="blas")  # type: ignore[no-any-return]
 
 
-def start_all(threads: Sequence[threading.Thread]) -> None:
+def start_threads(threads: Sequence[threading.Thread]) -> None:
     """Start threads; where a limit on processes or memory allows only some, say how many."""
     for started, thread in enumerate(threads):
         try:

@@ -27,22 +27,22 @@ LIMITS = {
 }
 
 
-def whole_number(name: str, value: Any, least: int = 1, most: int | None = None) -> int:
+def check_integer(name: str, value: Any, least: int = 1, most: int | None = None) -> int:
     """A checked integer as Python's own kind: NumPy's would not go into JSON.
 
-    >>> whole_number("workers", 1_000_000)
+    >>> check_integer("workers", 1_000_000)
     Traceback (most recent call last):
     mumon.errors.OptionError: workers is 1000000; it must be a whole number of at most 1,024
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise OptionError(f"{name} is {show_value(value)}; it must be a whole number of at least {least}")
+        raise OptionError(f"{name} is {format_value(value)}; it must be a whole number of at least {least}")
     most = int(LIMITS.get(name, (1 << 63) - 1)) if most is None else most
     if value > most:
-        raise OptionError(f"{name} is {show_value(value)}; it must be a whole number of at most {most:,}")
+        raise OptionError(f"{name} is {format_value(value)}; it must be a whole number of at most {most:,}")
     return int(value)
 
 
-def finite_number(name: str, value: Any, least: float = -np.inf, above: float = -np.inf) -> float:
+def check_float(name: str, value: Any, least: float = -np.inf, above: float = -np.inf) -> float:
     """A checked float as Python's own kind."""
     bound = f" of at least {least:g}" if least > -np.inf else f" above {above:g}" if above > -np.inf else ""
     numeric = isinstance(value, int | float | np.number) and not isinstance(value, bool)
@@ -51,14 +51,14 @@ def finite_number(name: str, value: Any, least: float = -np.inf, above: float = 
     except (OverflowError, TypeError):  # a whole number that no float holds; a complex one
         number = math.nan
     if not math.isfinite(number) or number < least or number <= above:
-        raise OptionError(f"{name} is {show_value(value)}; it must be a finite number{bound}")
+        raise OptionError(f"{name} is {format_value(value)}; it must be a finite number{bound}")
     most = LIMITS.get(name, math.inf)
     if abs(number) > most:
-        raise OptionError(f"{name} is {show_value(value)}; it must be a number of at most {most:g}")
+        raise OptionError(f"{name} is {format_value(value)}; it must be a number of at most {most:g}")
     return number
 
 
-def show_value(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A value in a message, where it may be anything that a file says."""
     text = repr(value)
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"

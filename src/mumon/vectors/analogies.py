@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mumon.errors import OptionError
-from mumon.utils.threads import available_cores, one_blas_thread
+from mumon.utils.threads import available_cores, use_one_blas_thread
 from mumon.vectors.neighbours import Floats
 from mumon.vectors.word_vectors import WordVectors
 
@@ -53,20 +53,20 @@ def solve(
     done = [0] * workers
 
     def search(worker: int) -> tuple[Floats, NDArray[np.int64]]:
-        from mumon.kernels.analogies import best_answers
+        from mumon.kernels.analogies import find_best_answers
 
         scores = np.full(len(asked), -np.inf, np.float32)
         answers = np.full(len(asked), -1, np.int64)
         for first in range(edges[worker], edges[worker + 1], BLOCK_ROWS):
             block = slice(first, min(first + BLOCK_ROWS, edges[worker + 1]))
             cosines = np.ascontiguousarray(units @ _units(wv, block).T)
-            best_answers(cosines, places, rows, first, method == "mul", scores, answers)
+            find_best_answers(cosines, places, rows, first, method == "mul", scores, answers)
             done[worker] = block.stop - edges[worker]
             if on_rows is not None:
                 on_rows(sum(done))
         return scores, answers
 
-    with one_blas_thread(), ThreadPoolExecutor(workers) as pool:
+    with use_one_blas_thread(), ThreadPoolExecutor(workers) as pool:
         parts = list(pool.map(search, range(workers)))
     scores = np.array([part[0] for part in parts])
     winner = np.argmax(scores, axis=0)  # of equal scores the first part's: the most frequent word

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mumon.errors import FormatError, OptionError, one_line
-from mumon.utils.progress import Progress, chosen_progress
+from mumon.errors import FormatError, OptionError, to_one_line
+from mumon.utils.progress import Progress, choose_progress
 from mumon.vectors.keys import Items, Ranking, check_topn
 from mumon.vectors.neighbours import Floats, scale_to_unit
 
@@ -57,7 +57,7 @@ class Index:
             expansion_add=int(expansion_add),
             expansion_search=int(expansion_search),
         )
-        with chosen_progress(progress) as reporter:
+        with choose_progress(progress) as reporter:
             self._build(reporter)
 
     def _build(self, progress: Progress) -> None:
@@ -180,7 +180,7 @@ class Index:
         try:
             index._index = usearch.Index.restore(data)
         except (ValueError, RuntimeError) as error:
-            reason = one_line(error)
+            reason = to_one_line(error)
             raise FormatError(f"{os.fspath(path)} cannot be read by this usearch ({reason}); make it again") from None
         return index
 

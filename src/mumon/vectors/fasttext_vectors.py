@@ -79,14 +79,14 @@ class FastTextVectors(WordVectors):
 
     def _has_vector(self, key: object) -> bool:
         return self.has_index_for(key) or (
-            isinstance(key, str) and self.subwords is not None and self.subwords.reaches(key)
+            isinstance(key, str) and self.subwords is not None and self.subwords.has_ngrams(key)
         )
 
     def _made(self, key: object) -> Floats | None:
         """The vector of a word that has no row; None for words that have one, and for those without n-grams."""
         if not isinstance(key, str) or self.has_index_for(key) or self.subwords is None:
             return None
-        vector = self.subwords.vector(key)
+        vector = self.subwords.compute_vector(key)
         if vector is not None and not np.isfinite(vector).all():
             raise FormatError(f"the n-grams of {key[:60]!r} hold nan or inf; the model may be damaged")
         return vector

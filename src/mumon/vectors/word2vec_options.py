@@ -123,7 +123,7 @@ def _in_utf8(source: Path, format: str, encoding: str, errors: str) -> Iterator[
         target = Path(folder) / "vectors"
         try:
             with as_format_errors(source), source.open("rb") as raw, target.open("wb") as file:
-                copy(compression.decompressed(raw), file, encoding, errors)
+                copy(compression.decompress(raw), file, encoding, errors)
         except UnicodeDecodeError as error:
             raise FormatError(
                 f"{source} has bytes that are no {encoding} ({error.object[error.start : error.end]!r}); "

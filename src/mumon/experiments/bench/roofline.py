@@ -53,7 +53,7 @@ def _each(prepare: Callable[[], Action], threads: list[int], seconds: float) -> 
 
 def _rate(actions: list[Action], seconds: float) -> float:
     """Work per nanosecond (10⁹ per second) of so many actions at the same time, each on a thread of its own."""
-    from mumon.utils.threads import one_blas_thread
+    from mumon.utils.threads import use_one_blas_thread
 
     def repeat(action: Action) -> float:
         done = 0.0
@@ -61,7 +61,7 @@ def _rate(actions: list[Action], seconds: float) -> float:
             done += action()
         return done
 
-    with one_blas_thread(), ThreadPoolExecutor(len(actions)) as pool:
+    with use_one_blas_thread(), ThreadPoolExecutor(len(actions)) as pool:
         until = 0.0
         list(pool.map(lambda action: action(), actions))  # compiled, loaded, paged in
         started = time.perf_counter()

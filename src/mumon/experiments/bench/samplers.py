@@ -51,7 +51,7 @@ class AliasSampler(Sampler):
         self.table = alias_table(probabilities)
 
     def draw(self, out: npt.NDArray[np.int32]) -> None:
-        from mumon.kernels.numerics import draw_negatives
+        from mumon.kernels.noise import draw_negatives
 
         draw_negatives(self.table, np.uint64(1), out)
 
@@ -97,13 +97,13 @@ class TableSampler(Sampler):
     name = "word2vec.c's table"
 
     def __init__(self, probabilities: Floats, entries: int = TABLE_ENTRIES) -> None:
-        from mumon.kernels.unigram_table import build_unigram_table
+        from mumon.kernels.noise import build_unigram_table
 
         self.table = np.empty(entries, np.int32)
         build_unigram_table(probabilities, self.table)
 
     def draw(self, out: npt.NDArray[np.int32]) -> None:
-        from mumon.kernels.unigram_table import draw_from_table
+        from mumon.kernels.noise import draw_from_table
 
         draw_from_table(self.table, np.uint64(1), out)
 

@@ -132,25 +132,25 @@ def _is_plain(name: str) -> bool:
     if not path.is_file():
         raise CorpusError(f"{name} is not a file, and every system reads it again for each run; save it as one first")
     with _raw(name) as raw:
-        from mumon.utils.compression import compression_of
+        from mumon.utils.compression import detect_compression
 
         if raw.peek(4)[:4] == PARQUET or {".jsonl", ".ndjson", ".json", ".parquet"} & set(path.suffixes):
             raise CorpusError(f"{name} is not plain text, which is all that peers read; write one sentence per line")
-        return compression_of(raw) is None
+        return detect_compression(raw) is None
 
 
 def _copy_lines(files: Sequence[str], out: IO[bytes], sentences: int | None) -> None:
-    from mumon.utils.compression import DAMAGE, decompressed
+    from mumon.utils.compression import DAMAGE_ERRORS, decompress
 
     left = sentences
     for name in files:
         _is_plain(name)
         try:
             with _raw(name) as raw:
-                for line in islice(decompressed(raw), left):
+                for line in islice(decompress(raw), left):
                     out.write(line if line.endswith(b"\n") else line + b"\n")
                     left = None if left is None else left - 1
-        except DAMAGE as error:
+        except DAMAGE_ERRORS as error:
             raise CorpusError(f"{name} is damaged or cut short ({error}); make or fetch it again") from None
 
 

@@ -23,9 +23,9 @@ from mumon.experiments.extrinsic.scores import score
 from mumon.experiments.extrinsic.search import Found, Search, Searcher
 from mumon.experiments.extrinsic.trial_store import Shelf
 from mumon.utils.paths import cache_directory
-from mumon.utils.progress import Progress, chosen_progress
+from mumon.utils.progress import Progress, choose_progress
 from mumon.utils.threads import available_cores
-from mumon.utils.validation import whole_number
+from mumon.utils.validation import check_integer
 from mumon.vectors.word_vectors import WordVectors
 
 Models = Vectors | Mapping[str, Vectors | Sequence[Vectors]]
@@ -55,13 +55,13 @@ def evaluate_extrinsic(
     >>> report.score("model", "sst2").score  # doctest: +SKIP
     """
     asked, chosen = checked([tasks] if isinstance(tasks, str) else tasks, baselines), chosen_budget(budget)
-    numbers = [whole_number("a seed", seed, least=0) for seed in seeds]
-    crew = available_cores() if workers is None else whole_number("workers", workers, least=1)
+    numbers = [check_integer("a seed", seed, least=0) for seed in seeds]
+    crew = available_cores() if workers is None else check_integer("workers", workers, least=1)
     if not numbers or len(set(numbers)) < len(numbers):
         raise OptionError(f"{len(numbers)} seeds were given; name at least one, and each once")
     home = Path(folder) if folder is not None else cache_directory() / "extrinsic"
     home.mkdir(parents=True, exist_ok=True)
-    with chosen_progress(progress) as reporter:
+    with choose_progress(progress) as reporter:
         named = _by_seed(models, baselines, numbers, reporter)
         examples = {data: load_examples(data, reporter) for data in dict.fromkeys(DATA[task] for task in asked)}
         for note in filter(None, (each.note for each in examples.values())):

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from mumon.evaluation.word_lookup import Finder
 from mumon.experiments.extrinsic.examples import Examples, Kind
-from mumon.utils.file_lock import Claim, claim, remove_abandoned
+from mumon.utils.file_lock import FileLock, lock_file, remove_abandoned
 from mumon.vectors.word_vectors import WordVectors
 
 PREFIX = ".inputs-"
@@ -82,11 +82,11 @@ def inputs_folder(home: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _claimed(home: Path) -> tuple[Path, Claim]:
+def _claimed(home: Path) -> tuple[Path, FileLock]:
     while True:  # another process may think a new folder abandoned
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=home))
         with suppress(FileNotFoundError):
-            return folder, claim(folder)
+            return folder, lock_file(folder)
 
 
 def write_examples(examples: Examples, words: Iterable[str], folder: Path) -> str:

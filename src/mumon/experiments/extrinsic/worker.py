@@ -17,7 +17,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import IO, Any
 
-from mumon.errors import one_line
+from mumon.errors import to_one_line
 from mumon.experiments.extrinsic.examples import scores_of
 from mumon.experiments.extrinsic.inputs import Inputs, read_inputs
 from mumon.experiments.extrinsic.plan import Trial
@@ -42,7 +42,7 @@ def main() -> None:
             try:
                 answer({"result": do(job, inputs, Shelf(folder), answer)})
             except Exception as error:
-                about = f"{type(error).__name__}: {one_line(error)}"
+                about = f"{type(error).__name__}: {to_one_line(error)}"
                 answer({"failed": {"kind": _kind(error), "about": about}})
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mumon.corpus import EncodedCorpus, corpus_from_files
-from mumon.corpus.digest import corpus_digest
+from mumon.corpus.encoded import compute_digest
 from mumon.corpus.vocabulary import Vocabulary
 from mumon.errors import CorpusError, OptionError, TrainingError
 from mumon.experiments.bench.work import plain_text
@@ -49,7 +49,7 @@ class Part:
     @cached_property
     def digest(self) -> str:
         """Of the text itself."""
-        return corpus_digest(self.corpus)
+        return compute_digest(self.corpus)
 
     @property
     def sentences(self) -> int:
@@ -234,7 +234,7 @@ def _stamps(inputs: Sequence[str]) -> list[list[Any]]:
 
 def read_json(path: Path, what: str) -> dict[str, Any]:
     """A JSON object that someone else wrote."""
-    from mumon.errors import FormatError, one_line
+    from mumon.errors import FormatError, to_one_line
     from mumon.utils.strict_json import parse
 
     if not path.is_file():
@@ -242,7 +242,7 @@ def read_json(path: Path, what: str) -> dict[str, Any]:
     try:
         record = parse(path.read_bytes())
     except ValueError as error:
-        raise FormatError(f"{path} is not {what} ({one_line(error)}); give the JSON file") from None
+        raise FormatError(f"{path} is not {what} ({to_one_line(error)}); give the JSON file") from None
     if not isinstance(record, dict):
         raise FormatError(f"{path} is not {what}: it holds a {type(record).__name__}; give the JSON file")
     return record

@@ -14,7 +14,7 @@ from mumon.errors import MumonError, OptionError, TrainingError
 from mumon.experiments.paper.experiment_context import Lab, read_json
 from mumon.experiments.paper.results import Item, Section
 from mumon.experiments.paper.scales import Scale, scale_of
-from mumon.utils.progress import Progress, chosen_progress
+from mumon.utils.progress import Progress, choose_progress
 
 if TYPE_CHECKING:
     from mumon.evaluation import Task
@@ -117,7 +117,7 @@ def run_paper(
     about = _about(chosen_scale, files, command)
     check_folder(home, about)
     failed: dict[str, str] = {}
-    with chosen_progress(progress) as reporter:
+    with choose_progress(progress) as reporter:
         place = Path(cache) if cache is not None else home / "cache"
         place.mkdir(parents=True, exist_ok=True)
         inputs, tasks = _text(chosen_scale, files, wanted, place, reporter)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from mumon import __version__
 from mumon.corpus import EncodedCorpus
-from mumon.corpus.digest import corpus_digest
-from mumon.errors import FormatError, OptionError, one_line
+from mumon.corpus.encoded import compute_digest
+from mumon.errors import FormatError, OptionError, to_one_line
 from mumon.experiments.sweep.space import (
     Options,
     Range,
@@ -139,7 +139,7 @@ def plan_of(
 ) -> Plan:
     """The plan that the arguments of a sweep make."""
     return Plan(
-        corpus=corpus_digest(corpus),
+        corpus=compute_digest(corpus),
         tokens=corpus.tokens,
         tasks={task.name: task_digest(task) for task in tasks},
         space=space,
@@ -169,7 +169,7 @@ def adopt(plan: Plan, folder: Path) -> None:
     if path.exists():
         old = _read(path)
         if difference := plan.differs(old):
-            difference = one_line(difference)
+            difference = to_one_line(difference)
             raise OptionError(f"{folder} holds another sweep: {difference}; choose another folder, or the same options")
     folder.mkdir(exist_ok=True)
     write_json(path, plan.to_json())
@@ -197,7 +197,7 @@ def _read(path: Path) -> Plan:
             raise ValueError(f"format {record.get('format')!r}, version {record.get('format_version')!r}")
         return Plan.from_json(record)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise FormatError(f"{path} is not the plan of a sweep ({one_line(error)}); choose another folder") from None
+        raise FormatError(f"{path} is not the plan of a sweep ({to_one_line(error)}); choose another folder") from None
 
 
 def _spelt(name: str, values: list[Any] | Range) -> str:

@@ -10,11 +10,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mumon.errors import FormatError, one_line
+from mumon.errors import FormatError, to_one_line
 from mumon.experiments.sweep.space import Options
 from mumon.utils.atomic import atomic_file
 from mumon.utils.strict_json import parse
-from mumon.utils.validation import finite_number, whole_number
+from mumon.utils.validation import check_float, check_integer
 
 RUNS_NAME = "runs.jsonl"
 
@@ -55,13 +55,13 @@ class Run:
             raise ValueError("failed is no sentence")
         return cls(
             options={name: _plain(name, value) for name, value in record["options"].items()},
-            seed=whole_number("seed", record["seed"], least=0),
+            seed=check_integer("seed", record["seed"], least=0),
             dev={name: _or_nan(name, score) for name, score in record["dev"].items()},
             mean=_or_nan("mean", record["mean"]),
-            covered=whole_number("covered", record["covered"], least=0),
-            asked=whole_number("asked", record["asked"], least=0),
+            covered=check_integer("covered", record["covered"], least=0),
+            asked=check_integer("asked", record["asked"], least=0),
             loss=_or_nan("loss", record["loss"]),
-            seconds=finite_number("seconds", record["seconds"]),
+            seconds=check_float("seconds", record["seconds"]),
             failed=record["failed"],
         )
 
@@ -93,7 +93,8 @@ class RunLog:
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 if number < len(lines):
                     raise FormatError(
-                        f"{self.path} line {number} is damaged ({one_line(error)}); remove it to have that run repeated"
+                        f"{self.path} line {number} is damaged ({to_one_line(error)}); remove it to have that run "
+                        "repeated"
                     ) from None
         if len(runs) < len(lines) or not text.endswith(b"\n"):  # the last line was cut off while it was written
             with atomic_file(self.path) as file:
@@ -122,11 +123,11 @@ def _or_none(number: float) -> float | None:
 
 
 def _or_nan(name: str, number: float | None) -> float:
-    return math.nan if number is None else finite_number(name, number)
+    return math.nan if number is None else check_float(name, number)
 
 
 def _plain(name: str, value: Any) -> Any:
     """The value of an option, which is no list of values and no number that JSON cannot hold."""
     if value is None or isinstance(value, str | bool):
         return value
-    return whole_number(name, value, least=-(1 << 63)) if isinstance(value, int) else finite_number(name, value)
+    return check_integer(name, value, least=-(1 << 63)) if isinstance(value, int) else check_float(name, value)

@@ -14,8 +14,8 @@ from mumon.experiments.sweep.result import SweepResult
 from mumon.experiments.sweep.runner import Runner
 from mumon.experiments.sweep.scoring import load_judges
 from mumon.experiments.sweep.space import Options, Range, Search, Space, checked_fixed, checked_space, label
-from mumon.utils.progress import Progress, chosen_progress
-from mumon.utils.validation import whole_number
+from mumon.utils.progress import Progress, choose_progress
+from mumon.utils.validation import check_integer
 from mumon.word2vec import Word2Vec
 
 Files = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -79,10 +79,10 @@ def sweep(
     common = checked_fixed(fixed, checked)
     check_folder(home)
     _check_compare(compare, checked)
-    chosen_seeds = [whole_number("seed", number, least=0) for number in seeds]
+    chosen_seeds = [check_integer("seed", number, least=0) for number in seeds]
     if not chosen_seeds:
         raise OptionError("seeds has 0 seeds; give at least one")
-    with chosen_progress(progress) as reporter:
+    with choose_progress(progress) as reporter:
         questions = load_judges(tasks, reporter)
         encoded = _encode(corpus, home, common, reporter)
         plan = plan_of(encoded, questions, checked, common, chosen_seeds, search, draws, seed)

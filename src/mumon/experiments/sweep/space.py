@@ -13,7 +13,7 @@ import numpy as np
 
 from mumon.corpus import TextOptions
 from mumon.errors import OptionError
-from mumon.utils.validation import finite_number, whole_number
+from mumon.utils.validation import check_float, check_integer
 
 Search = Literal["grid", "random"]
 Options = dict[str, Any]
@@ -116,9 +116,9 @@ def normal(name: str, value: Any) -> Any:
     if value is None and name in ("max_final_vocab", "unk"):
         return None
     if name in WHOLE:
-        return whole_number(name, value, WHOLE[name])
+        return check_integer(name, value, WHOLE[name])
     if name in REAL:
-        return finite_number(name, value, least=REAL[name])
+        return check_float(name, value, least=REAL[name])
     if name in SWITCHES:
         if value not in (0, 1):
             raise OptionError(f"{name} is {value!r}; it must be 0 or 1")
@@ -180,7 +180,7 @@ def configurations(space: Space, search: Search = "grid", draws: int | None = No
         raise OptionError(f"search is {search!r}; it must be grid or random")
     if draws is None:
         raise OptionError("a random search needs the number of configurations to draw; give draws")
-    return list(itertools.islice(_drawn(space, whole_number("draws", draws), seed), draws))
+    return list(itertools.islice(_drawn(space, check_integer("draws", draws), seed), draws))
 
 
 def _repeats(cell: Options, space: Space) -> bool:
