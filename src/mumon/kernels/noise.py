@@ -1,8 +1,8 @@
 """Noise words: drawn from Vose's alias table when training, and from word2vec.c's table for comparison.
 
-An alias table has one bin per word. One 64-bit draw gives one word: the upper 32 bits choose the bin, the lower 32 which
-of the bin's two words it is. A noise word that equals the target is left out, not drawn again, in all training kernels
-and in the reference, so that exact and fast kernels have the same expected gradient, k Σ_{n≠o} P(n) ∂L_n.
+An alias table has one bin per word. One 64-bit draw gives one word: the upper 32 bits choose the bin, the lower 32
+which of the bin's two words it is. A noise word that equals the target is left out, not drawn again, in all training
+kernels and in the reference, so that exact and fast kernels have the same expected gradient, k Σ_{n≠o} P(n) ∂L_n.
 """
 
 from __future__ import annotations
