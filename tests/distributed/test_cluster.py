@@ -49,7 +49,7 @@ class Calls(Progress):
     def update(self, done, **fields):
         self._reach(done)
 
-    def worker(self, name, done, share, speed):
+    def update_node(self, name, done, share, speed):
         if done:
             self.workers.add(name)
 

@@ -134,4 +134,4 @@ class ClusterTrainer(Trainer):
         self._report(at, schedule)
         share = schedule.total * self.corpus.tokens // len(self.pool.nodes or [None])
         for node in self.pool.nodes[:NODES_SHOWN]:
-            self.progress.worker(node.name, node.tokens, share, node.speed)
+            self.progress.update_node(node.name, node.tokens, share, node.speed)

@@ -73,7 +73,7 @@ class Problem:
 
     def draws(self, count: int) -> list[int]:
         """The first noise words that a kernel draws."""
-        from mumon.kernels.numerics import draw_negatives
+        from mumon.kernels.noise import draw_negatives
 
         out = np.empty(count, np.int64)
         draw_negatives(self.alias, self.seed, out)

@@ -11,7 +11,7 @@ import numpy as np
 
 from mumon import __version__
 from mumon.corpus import EncodedCorpus
-from mumon.corpus.digest import compute_digest
+from mumon.corpus.encoded import compute_digest
 from mumon.corpus.vocabulary import Vocabulary
 from mumon.errors import FormatError, OptionError, to_one_line
 from mumon.formats.checkpoint import CheckpointState, digest_vocabulary

@@ -27,7 +27,7 @@ class Progress:
     def update(self, done: int, **fields: float) -> None:
         """So much of the stage is done."""
 
-    def worker(self, name: str, done: int, share: int, speed: float) -> None:
+    def update_node(self, name: str, done: int, share: int, speed: float) -> None:
         """One of several workers has done so much of its share of the stage, at so much per second."""
 
     def finish(self, summary: str, **fields: float) -> None:
@@ -75,7 +75,7 @@ class BarProgress(Progress):
             transient=True,
         )
         self._task = self._bar.add_task(stage, total=total or None, shown="")
-        self._workers: dict[str, Any] = {}
+        self._nodes: dict[str, Any] = {}
         with suppress(OSError):
             self._bar.start()
 
@@ -85,13 +85,13 @@ class BarProgress(Progress):
                 kept = fields if self._console.width >= NARROW else {n: v for n, v in fields.items() if n == "loss"}
                 self._bar.update(self._task, completed=done, shown=_shown(kept))
 
-    def worker(self, name: str, done: int, share: int, speed: float) -> None:
+    def update_node(self, name: str, done: int, share: int, speed: float) -> None:
         if self._bar is not None:
             with suppress(OSError):
-                if name not in self._workers:
-                    self._workers[name] = self._bar.add_task(f"[dim]{name}", total=share, shown="")
+                if name not in self._nodes:
+                    self._nodes[name] = self._bar.add_task(f"[dim]{name}", total=share, shown="")
                 shown = f"[dim]{_short(speed)} tokens/s" if self._console.width >= NARROW else ""
-                self._bar.update(self._workers[name], completed=done, total=share, shown=shown)
+                self._bar.update(self._nodes[name], completed=done, total=share, shown=shown)
 
     def finish(self, summary: str, **fields: float) -> None:
         from rich.markup import escape
@@ -119,17 +119,17 @@ class LineProgress(Progress):
 
     def start(self, stage: str, total: int, unit: str) -> None:
         self._stage, self._total, self._last = stage, total, time.monotonic()
-        self._workers: dict[str, tuple[int, float]] = {}
+        self._nodes: dict[str, tuple[int, float]] = {}
 
     def update(self, done: int, **fields: float) -> None:
         if time.monotonic() - self._last >= self._every:
             self._last = time.monotonic()
             percent = f" {100 * done / self._total:.0f} %" if self._total else ""
-            each = "".join(f"  {name} {_short(speed)} tokens/s" for name, (_, speed) in self._workers.items())
+            each = "".join(f"  {name} {_short(speed)} tokens/s" for name, (_, speed) in self._nodes.items())
             self.note(f"{self._stage}{percent}  {_shown(fields)}{each}")
 
-    def worker(self, name: str, done: int, share: int, speed: float) -> None:
-        self._workers[name] = done, speed
+    def update_node(self, name: str, done: int, share: int, speed: float) -> None:
+        self._nodes[name] = done, speed
 
     def finish(self, summary: str, **fields: float) -> None:
         self.note(summary)
@@ -163,7 +163,7 @@ class JsonProgress(LineProgress):
     def update(self, done: int, **fields: float) -> None:
         if time.monotonic() - self._last >= self._every:
             self._last = time.monotonic()
-            workers = {name: {"done": done, "speed": speed} for name, (done, speed) in self._workers.items()}
+            workers = {name: {"done": done, "speed": speed} for name, (done, speed) in self._nodes.items()}
             self._event("progress", done=done, total=self._total, **fields, **({"workers": workers} if workers else {}))
 
     def finish(self, summary: str, **fields: float) -> None:
