@@ -1,7 +1,7 @@
-"""Training on a Ray cluster: as good as on one machine, and whoever is lost, no part of the text is left untrained.
+"""Training on a Ray cluster is as good as on one machine, and no part of the text is left untrained if nodes are lost.
 
-The cluster has two nodes of one CPU, both on this machine. What was trained is asked of the matrices themselves: where
-training is to mark each block, in a frequent and a rare row, no stretch can be lost without its mark.
+The cluster has two nodes of one CPU, both on this machine. The matrices themselves show what was trained: a test node
+marks each block in a frequent and in a rare row, so that a lost stretch would be a missing mark.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ GRACE = 30
 
 
 class Calls(Progress):
-    """Calls a function when a stage has come so far; remembers the notes, and which workers were heard of."""
+    """Calls a function when a stage has done `at` units; remembers the notes, and which nodes reported."""
 
     def __init__(self, at=0, call=None, stage="training"):
-        self.at, self.call, self.when, self.notes, self.workers = at, call, stage, [], set()
+        self.at, self.call, self.when, self.notes, self.nodes = at, call, stage, [], set()
 
     def start(self, stage, total, unit):
         self.stage = stage
@@ -51,7 +51,7 @@ class Calls(Progress):
 
     def update_node(self, name, done, share, speed):
         if done:
-            self.workers.add(name)
+            self.nodes.add(name)
 
     def note(self, text):
         self.notes.append(text)
@@ -76,7 +76,7 @@ class Machines:
         if self.second is not None:
             self._nodes.remove_node(self.second, allow_graceful=False)
             self.second = None
-            self.notice()  # or a short training may be over before anybody has missed it
+            self.notice()  # or a short training may be over before Ray has noticed
 
     def add(self):
         if self.second is None:
@@ -84,7 +84,7 @@ class Machines:
             self._nodes.wait_for_nodes()
 
     def notice(self):
-        """Wait until Ray knows who is alive."""
+        """Wait until Ray knows which nodes are alive."""
         until = time.monotonic() + 60
         while sum(node["Alive"] for node in ray.nodes()) != 1 + (self.second is not None):
             assert time.monotonic() < until
@@ -115,7 +115,7 @@ def machines(own_cache):
 
 @pytest.fixture
 def cluster(machines):
-    """ChangesPair nodes, whatever became of them in the test before."""
+    """Both nodes, whatever the test before has done to them."""
     machines.add()
     machines.notice()
     return machines
@@ -141,7 +141,7 @@ def fresh(files):
 
 @pytest.fixture
 def started(monkeypatch):
-    """The workers of a training, in the order of their hiring."""
+    """The nodes of a training, in the order in which they were started."""
     nodes, start = [], node_pool.NodePool._start_node
     monkeypatch.setattr(node_pool.NodePool, "_start_node", lambda self: nodes.append(start(self)) or nodes[-1])
     return nodes
@@ -158,7 +158,7 @@ def trained(text, backend=None, **options):
 
 def kill(*nodes):
     for node in nodes:
-        ray.kill(node.actor, no_restart=False)  # as when a process dies: Ray starts it again
+        ray.kill(node.actor, no_restart=False)  # as when a process dies: Ray restarts it
 
 
 def are_gone(nodes):
@@ -169,22 +169,22 @@ def are_gone(nodes):
 
 
 def witness():
-    """A worker that marks each block instead of training it. Made in a function, so that Ray sends it as it is."""
+    """A node trainer that marks each block instead of training it. Made in a function, so that Ray sends its code."""
     from mumon.distributed.node_trainer import NodeTrainer
 
     class Witness(NodeTrainer):
-        def _train_stretch(self, work, part):
+        def _train_stretch(self, task, part):
             from mumon.training.run_state import Block
 
-            if work.stretch is None:
+            if task.stretch is None:
                 return None
             self._open_part(part)
-            for block in range(part[2] + work.stretch.first, part[2] + work.stretch.last):
+            for block in range(part[2] + task.stretch.first, part[2] + task.stretch.last):
                 row, column = divmod(block, self._replica.columns)
                 for matrix in self._replica.current:
                     matrix[row, column] += 1
                     matrix[-1 - row, column] += 1
-            tokens = work.stretch.tokens
+            tokens = task.stretch.tokens
             return Block(tokens, tokens, float(tokens), tokens)
 
     return Witness
@@ -192,7 +192,7 @@ def witness():
 
 @pytest.fixture
 def marked(monkeypatch, files, fresh):
-    """Train with witnesses; gives how often each block was trained, by its marks in frequent and in rare rows."""
+    """Train with marks, and return how often each block was trained, from its marks in frequent and in rare rows."""
     monkeypatch.setattr(node_pool, "NodeTrainer", witness())
     blocks = sum(len(block_bounds(corpus_from_files([file], progress=False).offsets)) - 1 for file in files)
     rows, columns = np.divmod(np.arange(blocks), DIM)
@@ -225,7 +225,7 @@ def test_a_cluster_learns_what_one_machine_learns(cluster, files, started, tmp_p
 
 @contextlib.contextmanager
 def before_flush(act):
-    """Something happens when the workers were told to exchange everything, once."""
+    """Do something once, just before the nodes exchange everything."""
     flush, left = ClusterEpoch.flush, [act]
 
     def acting(self):
@@ -239,14 +239,14 @@ def before_flush(act):
 
 
 @pytest.mark.parametrize("who", [[0], [0, 1]], ids=["one", "both"])
-def test_a_killed_worker_leaves_no_block_untrained(cluster, marked, started, fresh, who):
+def test_a_killed_node_leaves_no_block_untrained(cluster, marked, started, fresh, who):
     seen = Calls(0.6 * fresh.corpus_total_words, lambda: kill(*(started[i] for i in who)))
     counts = marked(progress=seen)
     assert (counts >= 2).all() and counts.max() <= 3
     assert [note for note in seen.notes if "lost" in note]
 
 
-def test_workers_killed_as_an_epoch_ends_leave_no_block_untrained(cluster, marked, started):
+def test_nodes_killed_as_an_epoch_ends_leave_no_block_untrained(cluster, marked, started):
     seen = Calls()
     with before_flush(lambda: kill(*started)):
         assert (marked(progress=seen) >= 2).all()
@@ -264,29 +264,29 @@ class Between:
         act(model)
 
 
-def test_workers_killed_between_epochs_are_waited_for(cluster, marked, started):
+def test_nodes_killed_between_epochs_are_waited_for(cluster, marked, started):
     seen = Calls()
     counts = marked(progress=seen, callbacks=[Between(lambda model: kill(*started))])
     assert (counts == 2).all() and len(started) == 2
 
 
-def test_a_node_that_is_killed_is_done_without(cluster, marked, fresh):
+def test_training_continues_without_a_machine_that_is_killed(cluster, marked, fresh):
     seen = Calls(0.6 * fresh.corpus_total_words, cluster.kill)
-    backend = Cluster(sync_every=SYNC, grace=2)  # for nobody, in vain
+    backend = Cluster(sync_every=SYNC, grace=2)  # the machine does not come back
     counts = marked(progress=seen, backend=backend)
     assert (counts >= 2).all() and counts.max() <= 3
     assert [note for note in seen.notes if "1 continue" in note]
 
 
-def test_a_node_that_joins_between_epochs_is_used(machines, marked):
+def test_a_machine_that_joins_between_epochs_is_used(machines, marked):
     machines.kill()
     machines.notice()
     seen = Calls()
     assert (marked(progress=seen, callbacks=[Between(lambda model: machines.add())]) == 2).all()
-    assert seen.workers == {"node 0", "node 1"} and [note for note in seen.notes if "joined: now 2" in note]
+    assert seen.nodes == {"node 0", "node 1"} and [note for note in seen.notes if "joined: now 2" in note]
 
 
-def test_a_node_that_is_replaced_goes_on_within_the_epoch(cluster, files, fresh):
+def test_a_machine_that_is_replaced_trains_within_the_same_epoch(cluster, files, fresh):
     def replace():
         cluster.kill()
         cluster.add()
@@ -298,7 +298,7 @@ def test_a_node_that_is_replaced_goes_on_within_the_epoch(cluster, files, fresh)
     assert planted_accuracy(model.wv) > 0.9
 
 
-def test_a_stopped_run_goes_on_with_another_number_of_workers(cluster, marked, files, fresh, tmp_path):
+def test_a_stopped_run_resumes_with_another_number_of_nodes(cluster, marked, files, fresh, tmp_path):
     kept = Checkpoints(tmp_path / "kept", "never", resume=True)
     stop = Calls(0.6 * fresh.corpus_total_words, lambda: signal.raise_signal(signal.SIGINT))
     with pytest.raises(Interrupted) as caught:
@@ -310,7 +310,7 @@ def test_a_stopped_run_goes_on_with_another_number_of_workers(cluster, marked, f
     refused(lambda: Word2Vec(corpus_file=files, **other), f"sync_every {SYNC} where {2 * SYNC}", error=OptionError)
     seen = Calls()
     assert (marked(checkpoints=kept, progress=seen, backend=on(nodes=1)) == 2).all()
-    assert seen.workers == {"node 0"}
+    assert seen.nodes == {"node 0"}
 
 
 def test_token_lists_train_by_skip_gram(cluster, planted):
@@ -337,7 +337,7 @@ def test_what_is_frozen_stays_and_what_a_callback_changes_arrives(cluster, files
     before = model.wv.vectors.copy()
 
     def change(model):
-        model.wv.vectors[5] = 7  # frozen: whatever the workers have of it is what comes back
+        model.wv.vectors[5] = 7  # frozen: the nodes must receive it to send it back
 
     model.train(corpus_file=files, epochs=2, callbacks=[Between(change)])
     np.testing.assert_array_equal(model.wv.vectors[3], before[3])

@@ -1,4 +1,4 @@
-"""Replicas without a cluster: what travels, how it adds up, who trains what, and that many train as well as one."""
+"""Replicas without a cluster: what they exchange, how it adds up, who trains what, and that many learn as well as one."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_ties_go_to_the_even_number():
 
 
 def made_replicas(count=3, words=300, columns=10, seed=0, **options):
-    """Replicas that have begun alike and then trained by accident, each differently."""
+    """Replicas that began alike, each with other random changes."""
     random = np.random.default_rng(seed)
     counts = np.sort(random.integers(1, 1000, words))[::-1].copy()
     chosen = Settings(**options)
@@ -81,7 +81,7 @@ def phi(x):
 
 
 def naive(replicas, alpha):
-    """What `combine` comes to, one row after the other, in float64."""
+    """The result of `combine`, one row after the other, in float64."""
     totals = []
     for which, pace in enumerate(compute_paces(replicas[0].engine, alpha, 1)):
         total = np.zeros((len(pace), replicas[0].columns))
@@ -96,7 +96,7 @@ def naive(replicas, alpha):
 
 
 @pytest.mark.parametrize("shares", [1, 2, 3])
-def test_changes_add_up_as_the_formula_says_whoever_adds_them(shares):
+def test_changes_add_up_as_the_formula_says_with_any_number_of_shares(shares):
     replicas, alpha = made_replicas(), 0.2
     expected = naive(replicas, alpha)
     before = [matrix.copy() for matrix in replicas[0].agreed]
@@ -140,7 +140,7 @@ def test_only_changed_rows_travel_and_only_those_asked_for():
         assert changes.nbytes == len(changes.rows) * (4 + 4 + 2 * 10)
 
 
-def test_what_was_sent_in_vain_is_sent_again():
+def test_changes_that_did_not_arrive_are_sent_again():
     one, other = made_replicas(1)[0], made_replicas(1)[0]
     one.take_changes(300, 2, 0.1, 1)
     one.withdraw()
@@ -149,7 +149,7 @@ def test_what_was_sent_in_vain_is_sent_again():
         assert (again.values == first.values).all()
 
 
-def test_who_missed_an_exchange_ends_where_the_others_are():
+def test_a_replica_that_missed_an_exchange_ends_where_the_others_are():
     replicas = made_replicas(2)
     sent = [replica.take_changes(300, 1, 0.2, 1)[0] for replica in replicas]
     combined = [combine(sent, 0, 1, 300, compute_paces(replicas[0].engine, 0.2, 1))]
@@ -191,7 +191,7 @@ def test_a_plan_has_every_block_once(blocks, lanes, period):
     assert all(s.tokens == sum(blocks[s.part][s.first : s.last]) > 0 for s in plan)
 
 
-def test_workers_take_turns_on_different_pieces():
+def test_nodes_take_turns_on_different_parts():
     plan = plan_epoch([np.full(8, 10)] * 4, lanes=2, sync_every=20)
     assert [s.part for s in plan] == [0, 1] * 4 + [2, 3] * 4
 
@@ -205,7 +205,7 @@ def test_every_row_is_exchanged_and_frequent_ones_more_often(counts, period):
     assert exchanged.count(len(counts)) >= 2 and min(exchanged) == tiers.ends[0]
 
 
-def test_more_workers_exchange_sooner_and_large_vocabularies_later():
+def test_more_nodes_exchange_sooner_and_large_vocabularies_later():
     few, many = (choose_sync_every(80_000, 10**7, nodes, workers=4) for nodes in (2, 64))
     assert few > many
     assert (
@@ -232,7 +232,7 @@ def simulated(sentences, replicas, period=600, **options):
 def test_replicas_learn_what_one_process_learns(planted, replicas, sg):
     model, simulation = simulated(planted, replicas, sg=sg)
     assert planted_accuracy(model.wv) > 0.9
-    for replica in simulation.replicas:  # after the last exchange nothing is left to say, but for rounding
+    for replica in simulation.replicas:  # after the last exchange they agree, but for rounding
         assert np.allclose(replica.current[0], replica.agreed[0], atol=0.05)
 
 
@@ -245,10 +245,11 @@ def test_parts_of_shards_hold_the_text_of_the_files_and_their_words_add_up(tmp_p
     found, tables = [], []
     for shard in find_shards([path], size=4000):
         emitted = list(parts.encode_shard(shard, TextOptions()))
-        for words, data, told in zip(emitted[::3], emitted[1::3], emitted[2::3], strict=True):
+        for words, data, metadata in zip(emitted[::3], emitted[1::3], emitted[2::3], strict=True):
             names = [word.decode() for word in words.column("word").to_pylist()]
             found += [[names[i] for i in data.ids[a:b]] for a, b in zip(data.offsets, data.offsets[1:], strict=False)]
-            assert told.tokens == len(data.ids) == words.column("count").to_numpy().sum() == told.blocks.sum()
+            assert metadata.tokens == len(data.ids) == metadata.blocks.sum()
+            assert metadata.tokens == words.column("count").to_numpy().sum()
             tables.append(words)
     assert found == [line.split() for line in lines if line]
     merged = parts.merge_words(parts.merge_words(*tables[:3]), *tables[3:])
@@ -285,8 +286,8 @@ def test_files_and_sentences_are_read_alike(tmp_path):
     path.write_text("the cat sat\nthe dog sat\n")
     corpus = corpus_from_files([path], reuse=False)
     [data] = parts.cut_corpus(corpus)
-    told = parts.describe_part(data, corpus.words)
-    assert (told.tokens, told.sentences, told.squares) == (6, 2, 18.0)
+    metadata = parts.describe_part(data, corpus.words)
+    assert (metadata.tokens, metadata.sentences, metadata.squares) == (6, 2, 18.0)
 
 
 def test_another_word_makes_another_part(tmp_path):

@@ -1,4 +1,4 @@
-"""A corpus that was encoded on a cluster and stays there: the driver knows what is in it, workers fetch their parts."""
+"""A corpus that is encoded on a cluster and stays there: the driver has its metadata, nodes fetch their parts."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from mumon.distributed.parts import PartMetadata, cut_corpus, describe_part, enc
 from mumon.errors import CorpusError, MumonError, to_one_line
 from mumon.utils.progress import Progress
 
-FAN_IN = 8  # tables of words that a task of the tree merges
+FAN_IN = 8  # tables of words that one task merges
 
 
 @dataclass(frozen=True)
 class RemotePart:
-    """A part of the text on the cluster: references to its data and to the table of its words."""
+    """A part of the text on the cluster: references to its data and to the table of its words, and its metadata."""
 
     data: Any
     words: Any
@@ -33,33 +33,33 @@ class RemotePart:
 
 @dataclass(frozen=True, eq=False)
 class DistributedCorpus(EncodedCorpus):
-    """As an `EncodedCorpus`, but its tokens are elsewhere: `ids` and `offsets` are empty."""
+    """An `EncodedCorpus` whose tokens are on the cluster: `ids` and `offsets` are empty."""
 
     parts: tuple[RemotePart, ...] = ()
 
     @property
     def tokens(self) -> int:
-        """How many words the text has, counting repetitions."""
+        """The number of tokens in the text."""
         return sum(part.metadata.tokens for part in self.parts)
 
     @property
     def sentences(self) -> int:
-        """How many sentences the text has."""
+        """The number of sentences in the text."""
         return sum(part.metadata.sentences for part in self.parts)
 
     @property
     def usual_length(self) -> float:
-        """The length of the sentence that a token stands in, on average over tokens."""
+        """The mean over all tokens of the length of their sentence."""
         return sum(part.metadata.squares for part in self.parts) / self.tokens
 
     def read(self, begin: int, end: int) -> npt.NDArray[np.int32]:
-        """Refused: whoever needs the tokens themselves is on the wrong machine."""
+        """Refuse to read tokens, which are not on this machine."""
         raise CorpusError(
             f"tokens {begin:,} to {end:,} are on the cluster; encode the text on this machine to read them"
         )
 
     def pieces(self, size: int, most: int = 512) -> Iterator[npt.NDArray[np.int32]]:
-        """Pieces of `size` consecutive tokens, of the samples that came with the parts."""
+        """Yield up to `most` pieces of `size` consecutive tokens, from the samples in the parts' metadata."""
         import pyarrow.compute as pc
 
         samples = [sample for part in self.parts for sample in part.metadata.samples]
@@ -69,14 +69,29 @@ class DistributedCorpus(EncodedCorpus):
 
     @property
     def known_digest(self) -> str:
-        """Equal for the same text, cut into the same parts."""
+        """A digest that is equal for the same text cut into the same parts."""
         return hashlib.blake2b("".join(p.metadata.digest for p in self.parts).encode(), digest_size=16).hexdigest()
 
 
 def encode_on_cluster(
     files: Sequence[str | os.PathLike[str]], options: TextOptions, progress: Progress
 ) -> DistributedCorpus:
-    """Encode files in tasks, and add up their words in a tree of tasks."""
+    """Encode files on the cluster, in tasks that Ray runs on any machine.
+
+    Parameters
+    ----------
+    files
+        Files, folders, globs or URLs that all machines can read.
+    options
+        How text becomes words.
+    progress
+        Where to report.
+
+    Returns
+    -------
+    DistributedCorpus
+        The words and counts are those of the whole text; the tokens stay on the cluster.
+    """
     parts = list(_encode_shards(find_shards(files, options), options, progress))
     if not parts:
         raise CorpusError(f"{os.fspath(files[0])} holds 0 words; give it text with one sentence per line")
@@ -95,7 +110,18 @@ def encode_on_cluster(
 
 
 def distribute_corpus(corpus: EncodedCorpus) -> DistributedCorpus:
-    """Cut a corpus that the driver has encoded into parts that workers can fetch."""
+    """Cut a corpus that the driver has encoded into parts, and put them where nodes can fetch them.
+
+    Parameters
+    ----------
+    corpus
+        A corpus on this machine; one that is on the cluster already is returned unchanged.
+
+    Returns
+    -------
+    DistributedCorpus
+        The same text.
+    """
     import pyarrow as pa
 
     if isinstance(corpus, DistributedCorpus):
@@ -108,9 +134,9 @@ def distribute_corpus(corpus: EncodedCorpus) -> DistributedCorpus:
 
 
 def _encode_shards(shards: list[Any], options: TextOptions, progress: Progress) -> Iterator[RemotePart]:
-    """Encode shards as tasks, in the order of the text; no more at a time than there are CPUs."""
+    """Encode shards in tasks, as many at a time as there are CPUs, and yield their parts in the order of the text."""
     ray = import_ray()
-    # A task asks for what workers leave, so that Ray can run it again beside them if a node takes its parts along.
+    # A task needs no more than training leaves, so that Ray can run it again if a node is lost with its parts.
     task = ray.remote(encode_shard).options(
         num_returns="streaming", num_cpus=RESERVED_CPUS, max_retries=3, scheduling_strategy="SPREAD"
     )
@@ -120,7 +146,7 @@ def _encode_shards(shards: list[Any], options: TextOptions, progress: Progress) 
     for number in range(len(shards)):
         results = running[number]
         while (words := next(results, None)) is not None:
-            data = next(results, words)  # a task that failed gives its error, and nothing after it
+            data = next(results, words)  # a task that fails yields its error, and nothing more
             metadata = next(results, data)
             part = RemotePart(data, words, _fetch(ray, metadata))
             tokens += part.metadata.tokens
@@ -133,19 +159,19 @@ def _encode_shards(shards: list[Any], options: TextOptions, progress: Progress) 
 
 
 def _fetch(ray: Any, reference: Any) -> Any:
-    """What a task made; a user's mistake that it met is raised as one."""
+    """Fetch the result of a task; an error that the user can mend is raised as it is."""
     try:
         return ray.get(reference)
     except ray.exceptions.RayTaskError as error:
         if isinstance(error.cause, MumonError):
             raise error.cause from None
         reason = to_one_line(error.cause or error)
-        raise CorpusError(f"a task of the cluster failed ({reason}); see that all its machines have mumon") from None
+        raise CorpusError(f"a task of the cluster failed ({reason}); check that all its machines have mumon") from None
 
 
 def _build_corpus(
     words: Any, counts: npt.NDArray[np.int64], parts: list[RemotePart], integers: bool
 ) -> DistributedCorpus:
     replaced = sum(part.metadata.replaced for part in parts)
-    nowhere = np.empty(0, np.int32), np.zeros(1, np.int64)
-    return DistributedCorpus(*nowhere, words, counts, replaced, "", False, integers, parts=tuple(parts))
+    no_tokens = np.empty(0, np.int32), np.zeros(1, np.int64)
+    return DistributedCorpus(*no_tokens, words, counts, replaced, "", False, integers, parts=tuple(parts))

@@ -1,4 +1,4 @@
-"""The workers of a training: started, waited for, brought into step, done without, taken in again."""
+"""The nodes of a training run: start them, wait for them, replace those that are lost."""
 
 from __future__ import annotations
 
@@ -19,26 +19,38 @@ from mumon.training.weights import Matrix
 from mumon.utils.progress import Progress
 
 Locks = npt.NDArray[np.float32] | None
-MOST_ATTEMPTS = 5  # to bring all into step, if more are lost meanwhile
-READY_SECONDS = 1.0  # seconds in which a worker that is up has answered
+MOST_ATTEMPTS = 5  # to bring all nodes to one state, if more are lost meanwhile
+READY_SECONDS = 1.0  # within which a running node answers
 
 
 @dataclass(eq=False)
 class NodeHandle:
-    """A worker as the driver knows it."""
+    """A node as the driver sees it."""
 
     name: str
     actor: Any
-    part: int = -1  # of the text, which it had last and has at hand
+    part: int = -1  # the part of the text that it trained last and still holds
     tokens: int = 0
-    speed: float = 0.0  # of its last stretch
+    speed: float = 0.0  # tokens per second of its last stretch
     seconds: float = 0.0
-    waited: float = 0.0  # of these, for what the others have changed
-    nbytes: int = 0  # sent
+    waited: float = 0.0  # seconds of these, for the changes of other nodes
+    nbytes: int = 0  # that it sent
 
 
 class NodePool:
-    """`nodes` take part; `absent` ones were lost and may come back between epochs."""
+    """The nodes of a run: `nodes` take part, `absent` ones were lost or found no room, and may join between epochs.
+
+    Parameters
+    ----------
+    cluster
+        How many nodes and threads to use, and how long to wait for a lost node.
+    settings, vocabulary
+        What every node trains.
+    columns
+        Columns of a matrix in use; the rest of a row is padding.
+    progress
+        Where to report nodes that join.
+    """
 
     def __init__(
         self, cluster: Cluster, settings: Settings, vocabulary: Vocabulary, columns: int, progress: Progress
@@ -55,40 +67,50 @@ class NodePool:
         self.nodes: list[NodeHandle] = []
         self.absent: list[NodeHandle] = []
         self._started, self._announced, self._problem = 0, False, ""
-        self._last_state: tuple[Any, ...] = ()  # what the nodes last began with, or agreed on, as the driver has it
+        self._last_state: tuple[Any, ...] = ()  # the driver's matrices, as nodes last received or sent them
 
     @property
     def wanted_nodes(self) -> int:
-        """How many workers there should be."""
+        """How many nodes there should be now."""
         return self.cluster.choose_nodes(self.ray)
 
     def prepare_epoch(self, agreed: int, state: tuple[Matrix, Matrix], locks: Locks) -> None:
-        """Before an epoch: whoever is there and not yet a node joins, and all begin with the driver's state."""
+        """Let new nodes join before an epoch, and give all nodes the driver's state.
+
+        Parameters
+        ----------
+        agreed
+            The last round whose exchange the state includes.
+        state
+            The source and the target matrix.
+        locks
+            A factor for the steps of each source row, or None.
+        """
         for _ in range(MOST_ATTEMPTS):
             if self._try_prepare(agreed, state, locks):
                 return
-            self._last_state = ()  # someone was lost meanwhile: all begin again
-        raise TrainingError(f"workers died {MOST_ATTEMPTS} times before they had begun; look at Ray's logs of them")
+            self._last_state = ()  # a node was lost meanwhile: all begin again
+        raise TrainingError(f"nodes died {MOST_ATTEMPTS} times before they began to train; see Ray's logs of them")
 
     def _try_prepare(self, agreed: int, state: tuple[Matrix, Matrix], locks: Locks) -> bool:
         new = [self._start_node() for _ in range(self.wanted_nodes - len(self.nodes) - len(self.absent))]
         patience = max(self.cluster.grace, GRACE_SECONDS) if new or not self.nodes else READY_SECONDS
         if new and not self._announced:
-            self.progress.note("starting workers …")
+            self.progress.note("starting nodes …")
         joined = self._wait_for_nodes([*new, *self.absent], patience)
         self.absent = [node for node in (*new, *self.absent) if node not in joined]
         first, before = not self._announced, len(self.nodes)
         self.nodes += joined
         if not self.nodes:
             raise OptionError(
-                f"none of {len(self.absent)} workers with {self.workers} CPUs each was up within {patience:.0f} s "
-                f"({self._problem or 'there is no room'}); ask for fewer threads, or see that all nodes have mumon"
+                f"none of {len(self.absent)} nodes with {self.workers} CPUs each was up within {patience:.0f} s "
+                f"({self._problem or 'there is no room'}); use fewer workers, or check that all machines have mumon"
             )
         if first:
             self._announced = True
             missing = f"; {len(self.absent)} more found no room" if self.absent else ""
-            threads = f"{self.workers} thread{'s' * (self.workers > 1)} each"
-            self.progress.note(f"training on {_format_nodes(len(self.nodes))} with {threads}{missing}")
+            workers = f"{self.workers} worker{'s' * (self.workers > 1)} each"
+            self.progress.note(f"training on {_format_nodes(len(self.nodes))} with {workers}{missing}")
         elif joined:
             self.progress.note(f"{_format_nodes(len(joined))} joined: now {before + len(joined)}")
         rows = tuple(matrix[:, : self._columns] for matrix in state)
@@ -104,26 +126,34 @@ class NodePool:
         return not lost
 
     def fetch_state(self) -> tuple[Matrix, Matrix]:
-        """What all nodes agree on, fetched."""
+        """Fetch the matrices that all nodes agree on."""
         self._last_state = tuple(self.ray.get(self.nodes[0].actor.get_state.options(num_returns=2).remote()))
         return self._last_state  # type: ignore[return-value]
 
     def recover(self, lost: list[NodeHandle], locks: Locks) -> tuple[int | None, list[NodeHandle]]:
-        """After a failure: bring all who are left into step, and those whom Ray has started again in time.
+        """Bring the remaining nodes to one state after a failure, together with those that Ray restarts in time.
 
-        Returns the round whose exchange all then agree on (None if nobody has it, because all were lost), and those who
-        have lost what they had trained, whether they are back or not.
+        Parameters
+        ----------
+        lost
+            Nodes that are known to be lost.
+        locks
+            As in `prepare_epoch`.
+
+        Returns
+        -------
+        tuple
+            The last round whose exchange all nodes have then applied, None if all were lost; and the nodes that lost
+            what they had trained, including those that are back.
         """
         self._last_state, before = (), list(self.nodes)
         for _ in range(MOST_ATTEMPTS):
             try:
                 agreed, left = self._try_recover(lost, locks)
                 return agreed, [node for node in before if node not in left]
-            except self.ray.exceptions.RayError as error:  # another one: those who are in step already stay so
+            except self.ray.exceptions.RayError as error:  # another loss; nodes that have recovered keep their state
                 lost, problem = [], to_one_line(error)
-        raise TrainingError(
-            f"the workers could not be brought into step, {MOST_ATTEMPTS} times ({problem}); see Ray's logs"
-        )
+        raise TrainingError(f"the nodes could not recover in {MOST_ATTEMPTS} attempts ({problem}); see Ray's logs")
 
     def _try_recover(self, lost: list[NodeHandle], locks: Locks) -> tuple[int | None, list[NodeHandle]]:
         left = [node for node in self.nodes if node not in lost]
@@ -147,13 +177,13 @@ class NodePool:
         return newest, left
 
     def stop(self) -> None:
-        """Let all workers go."""
+        """Stop all nodes."""
         for node in (*self.nodes, *self.absent):
             self.ray.kill(node.actor)
         self.nodes, self.absent = [], []
 
     def _start_node(self) -> NodeHandle:
-        # One thread trains and one adds up, beside it.
+        # One thread calls `train`, another one `combine` at the same time.
         actor = self.ray.remote(concurrency_groups={"exchange": 1})(NodeTrainer)
         options = {"num_cpus": self.workers - RESERVED_CPUS, "max_restarts": -1, "scheduling_strategy": "SPREAD"}
         node = NodeHandle(f"node {self._started}", actor.options(**options).remote())
@@ -161,7 +191,7 @@ class NodePool:
         return node
 
     def _wait_for_nodes(self, nodes: list[NodeHandle], seconds: float) -> list[NodeHandle]:
-        """Those who are up, or come up in time."""
+        """Return the nodes that are up, or come up within this time."""
         until, here, waiting = time.monotonic() + seconds, list[NodeHandle](), list(nodes)
         while waiting:
             asked = {node.actor.ping.remote(): node for node in waiting}
@@ -171,18 +201,16 @@ class NodePool:
             waiting = [node for node in waiting if node not in here]
             if time.monotonic() >= until:
                 break
-            time.sleep(POLL_SECONDS)  # Ray refuses at once what is asked of a worker that it is just starting
+            time.sleep(POLL_SECONDS)  # Ray refuses calls to a process that it is just starting
         return here
 
     def _has_begun(self, reference: Any) -> bool:
         try:
             return self._has_answered(reference)
         except self.ray.exceptions.RayTaskError as error:
-            if isinstance(error.cause, MumonError):  # there is not enough memory, say
+            if isinstance(error.cause, MumonError):  # such as too little memory
                 raise error.cause from None
-            raise TrainingError(
-                f"a worker could not begin ({to_one_line(error.cause)}); see Ray's logs of it"
-            ) from None
+            raise TrainingError(f"a node could not begin ({to_one_line(error.cause)}); see Ray's logs of it") from None
 
     def _has_answered(self, reference: Any) -> bool:
         try:
@@ -204,5 +232,5 @@ class NodePool:
         return versions
 
 
-def _format_nodes(workers: int) -> str:
-    return f"{workers} worker{'s' * (workers != 1)}"
+def _format_nodes(nodes: int) -> str:
+    return f"{nodes} node{'s' * (nodes != 1)}"

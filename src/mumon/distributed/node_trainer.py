@@ -1,4 +1,4 @@
-"""A trainer on one node: its replica, the parts of the text that it is given, and its share of adding up."""
+"""The process that trains on one node: it has a replica, fetches parts of the text, and combines a share of changes."""
 
 from __future__ import annotations
 
@@ -24,49 +24,49 @@ from mumon.training.settings import Settings
 from mumon.training.weights import Matrix, new_matrix
 from mumon.utils.progress import Progress
 
-CACHED_LOOKUPS = 64  # tables from words of a part to rows, which are kept
+CACHED_LOOKUPS = 64  # tables from the words of a part to rows
 
 
 @dataclass(frozen=True)
 class TrainingJob:
-    """What stays the same throughout a training."""
+    """What stays the same throughout a run."""
 
     settings: Settings
     words: Any  # Arrow array of bytes, by row
-    unk: int  # the row of words that have none, or -1
+    unk: int  # the row for words without a row of their own, or -1
     counts: npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class RoundTask:
-    """What a worker does in a round: a stretch of the text (or nothing), then an exchange."""
+    """What a node does in a round: train a stretch of the text, if any, then exchange."""
 
     round: int
     epoch: int
     stretch: Stretch | None
-    rates: tuple[float, float]  # at the beginning and end of the stretch
-    alpha: float  # of all workers in this round
-    rows: int  # how many of the first to exchange
-    shares: int  # as many as there are workers
+    rates: tuple[float, float]  # at the beginning and the end of the stretch
+    alpha: float  # the rate by which all nodes weight the changes of this round
+    rows: int  # to exchange: this many of the first
+    shares: int  # of the rows, one for each node
 
 
 @dataclass(frozen=True)
 class RoundReport:
-    """What came of it. `agreed` is the round whose exchange was the last to be taken in."""
+    """What came of a round."""
 
     trained: Block | None
-    agreed: int
+    agreed: int  # the last round whose exchange the node has applied
     seconds: float = 0.0
-    waited: float = 0.0
-    nbytes: int = 0
+    waited: float = 0.0  # seconds, for the changes of other nodes
+    nbytes: int = 0  # sent
     problem: str = ""
 
 
 class NodeTrainer:
-    """The actor. Its methods are called by the driver; what they are given by reference they fetch themselves."""
+    """The Ray actor, whose methods the driver calls; it fetches by itself what they receive as references."""
 
     def __init__(self) -> None:
-        """Nothing is given here: Ray starts a lost worker again as it was first started, and its data may be gone."""
+        """Take no arguments: Ray restarts a lost node with the original ones, whose data may be gone."""
         self._lookups: OrderedDict[str, Ids] = OrderedDict()
         self._part: tuple[str, EncodedCorpus] | None = None
         self._job: TrainingJob
@@ -75,63 +75,88 @@ class NodeTrainer:
         self._agreed, self._healthy = -1, False
 
     def ping(self) -> str:
-        """The node this worker runs on."""
+        """Answer, with the id of the machine in Ray."""
         import ray
 
         return str(ray.get_runtime_context().get_node_id())
 
     def begin(
-        self, task: TrainingJob, agreed: int, source: Matrix, target: Matrix, locks: npt.NDArray[np.float32] | None
+        self, job: TrainingJob, agreed: int, source: Matrix, target: Matrix, locks: npt.NDArray[np.float32] | None
     ) -> None:
-        """Start from a state that all agree on."""
+        """Start from a state that all nodes agree on.
+
+        Parameters
+        ----------
+        job
+            What stays the same throughout the run.
+        agreed
+            The last round whose exchange the state includes.
+        source, target
+            The state, without padding.
+        locks
+            A factor for the steps of each source row, or None.
+        """
         columns = source.shape[1]
-        check_memory(2 * len(source), columns, task.settings, Progress())  # current and agreed
+        check_memory(2 * len(source), columns, job.settings, Progress())  # current and agreed
         matrices = new_matrix(len(source), columns), new_matrix(len(target), columns)
         for matrix, rows in zip(matrices, (source, target), strict=True):
             matrix[:, :columns] = rows
-        self._job, self._pool = task, ThreadPoolExecutor(task.settings.workers, "mumon")
-        self._replica = Replica(Engine(task.counts, *matrices, task.settings, locks), columns, pool=self._pool)
+        self._job, self._pool = job, ThreadPoolExecutor(job.settings.workers, "mumon")
+        self._replica = Replica(Engine(job.counts, *matrices, job.settings, locks), columns, pool=self._pool)
         self._agreed, self._healthy = agreed, True
 
     def lock(self, locks: npt.NDArray[np.float32] | None) -> None:
-        """From here on, let each source row take that part of its steps."""
+        """Set the factor for the steps of each source row."""
         self._replica.engine.lock(locks)
 
-    def train(self, work: RoundTask, part: list[Any], combined: list[Any]) -> Any:
-        """Train a stretch, take in the exchange before, and give a report and what has changed, for each share a part.
+    def train(self, task: RoundTask, part: list[Any], combined: list[Any]) -> Any:
+        """Train a stretch, apply the exchange of the round before, and return the new changes.
 
-        What others have combined is fetched only after training: it had all that time to arrive.
+        Parameters
+        ----------
+        task
+            What to do in this round.
+        part
+            References to the part of the text and to its words, and the number of its first block; empty if the task
+            has no stretch.
+        combined
+            References to the changes of the round before. They are fetched after training, to give them time to arrive.
+
+        Returns
+        -------
+        tuple
+            A `RoundReport`, and for each share of the rows what this node has changed.
         """
         started = time.perf_counter()
-        nothing = [None] * work.shares
+        nothing = [None] * task.shares
         if not self._healthy:
-            return (RoundReport(None, self._agreed, problem="not in step"), *nothing)
+            return (RoundReport(None, self._agreed, problem="behind the other nodes"), *nothing)
         trained = None
         try:
-            trained = self._train_stretch(work, part)
+            trained = self._train_stretch(task, part)
             fetched = time.perf_counter()
-            self._apply_exchange(combined, work.round - 1)
+            self._apply_exchange(combined, task.round - 1)
             waited = time.perf_counter() - fetched
-            parts = self._replica.take_changes(work.rows, work.shares, work.alpha, work.shares)
-        except Exception as error:  # the driver decides: most likely another worker has died
+            parts = self._replica.take_changes(task.rows, task.shares, task.alpha, task.shares)
+        except Exception as error:  # the driver decides: most likely another node has died
             self._healthy = False
             return (RoundReport(trained, self._agreed, problem=f"{type(error).__name__}: {error}"), *nothing)
         nbytes = sum(changes.nbytes for both in parts for changes in both)
         return (RoundReport(trained, self._agreed, time.perf_counter() - started, waited, nbytes), *parts)
 
-    def combine(self, work: RoundTask, share: int, parts: list[Any]) -> ChangesPair:
-        """Add up one share of what all workers have changed.
+    def combine(self, task: RoundTask, share: int, parts: list[Any]) -> ChangesPair:
+        """Add up the changes of all nodes to one share of the rows.
 
-        Ray would not begin the next round here before it had all arguments of this call, so it is given references.
+        `parts` are references: Ray would not start the next round here before it had all values of this call.
         """
         import ray
 
         return combine(
-            ray.get(parts), share, work.shares, work.rows, compute_paces(self._replica.engine, work.alpha, work.shares)
+            ray.get(parts), share, task.shares, task.rows, compute_paces(self._replica.engine, task.alpha, task.shares)
         )
 
     def finish_exchange(self, round_: int, combined: list[Any]) -> RoundReport:
-        """Take in the last exchange, after which nothing is on the way."""
+        """Apply the last exchange, after which no changes are travelling."""
         try:
             self._apply_exchange(combined, round_)
         except Exception as error:
@@ -140,12 +165,12 @@ class NodeTrainer:
         return RoundReport(None, self._agreed)
 
     def get_state(self) -> tuple[Matrix, Matrix]:
-        """What all agree on."""
+        """Return the matrices that all nodes agree on."""
         source, target = self._replica.agreed
         return source[:, : self._replica.columns], target[:, : self._replica.columns]
 
     def rejoin(self, agreed: int, source: Matrix | None, target: Matrix | None) -> int:
-        """After a failure: take over a later agreement, if this worker missed it; what is on the way is taken back."""
+        """Recover from the loss of another node: adopt a newer state, or else take back changes that were sent."""
         if agreed > self._agreed and source is not None and target is not None:
             self._replica.adopt((source, target))
         else:
@@ -154,7 +179,7 @@ class NodeTrainer:
         return self._agreed
 
     def get_version(self) -> int | None:
-        """The round whose exchange was the last to be taken in; None for a worker that was started again."""
+        """Return the last round whose exchange this node has applied; None if it was restarted."""
         return self._agreed if hasattr(self, "_replica") else None
 
     def _apply_exchange(self, combined: list[Any], round_: int) -> None:
@@ -164,11 +189,11 @@ class NodeTrainer:
             self._replica.apply(ray.get(combined))
             self._agreed = round_
 
-    def _train_stretch(self, work: RoundTask, part: list[Any]) -> Block | None:
-        """Train blocks in as many threads as there are, each with its own buffers."""
-        if work.stretch is None:
+    def _train_stretch(self, task: RoundTask, part: list[Any]) -> Block | None:
+        """Train the blocks of a stretch in threads, each with its own buffers."""
+        if task.stretch is None:
             return None
-        stretch, (first_rate, last_rate) = work.stretch, work.rates
+        stretch, (first_rate, last_rate) = task.stretch, task.rates
         corpus, lookup, first_block = *self._open_part(part), part[2]
         bounds, tickets = block_bounds(corpus.offsets), itertools.count(stretch.first)
         blocks = stretch.last - stretch.first
@@ -177,7 +202,7 @@ class NodeTrainer:
             done = []
             while (block := next(tickets)) < stretch.last:
                 share = (block - stretch.first) / blocks
-                done.append(train(work.epoch, block, first_rate + share * (last_rate - first_rate)))
+                done.append(train(task.epoch, block, first_rate + share * (last_rate - first_rate)))
             return done
 
         threads = min(self._job.settings.workers, blocks)
@@ -190,14 +215,14 @@ class NodeTrainer:
         )
 
     def _open_part(self, part: list[Any]) -> tuple[EncodedCorpus, Ids]:
-        """A part of the text, and the row of each of its words."""
+        """Return a part of the text, and the row of each of its words."""
         import ray
 
         data, words = part[:2]
         if self._part is None or self._part[0] != data.hex():
-            got = ray.get(data)
+            fetched = ray.get(data)
             empty: Any = np.empty(0, np.int64)
-            self._part = data.hex(), EncodedCorpus(got.ids, got.offsets, empty, empty, 0, data.hex(), False)
+            self._part = data.hex(), EncodedCorpus(fetched.ids, fetched.offsets, empty, empty, 0, data.hex(), False)
         if words.hex() not in self._lookups:
             if len(self._lookups) == CACHED_LOOKUPS:
                 self._lookups.popitem(last=False)

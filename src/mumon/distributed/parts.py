@@ -1,4 +1,4 @@
-"""Text becomes parts of an encoded corpus, each by itself on some machine; what is in them is added up in a tree."""
+"""Parts of an encoded corpus: how a task on any machine encodes them, and how their word counts are merged."""
 
 from __future__ import annotations
 
@@ -19,33 +19,46 @@ from mumon.corpus.text import prepare
 from mumon.corpus.word_table import ByteTable
 from mumon.training.engine import block_bounds
 
-PART_TOKENS = 2_000_000  # 8 MB of ids: many to an epoch, few enough for a driver to keep count of
-SAMPLES_PER_PART, SAMPLE_TOKENS = 16, 128  # consecutive tokens of a part that the rule for rates looks at
+PART_TOKENS = 2_000_000  # 8 MB of ids: many parts per epoch, but few enough for the driver to keep track of
+SAMPLES_PER_PART, SAMPLE_TOKENS = 16, 128  # consecutive tokens, which the rule for learning rates needs
 
 
 @dataclass(frozen=True)
 class PartMetadata:
-    """What the driver has to know of a part."""
+    """What the driver needs to know about a part."""
 
     tokens: int
     sentences: int
-    squares: float  # of the lengths of its sentences, summed
+    squares: float  # the sum of squared sentence lengths
     replaced: int  # characters that were not UTF-8
-    blocks: npt.NDArray[np.int64]  # tokens of each
+    blocks: npt.NDArray[np.int64]  # the tokens of each block
     samples: list[Any]  # Arrow arrays of words
     digest: str
 
 
 @dataclass(frozen=True)
 class PartData:
-    """What a worker trains: as of an `EncodedCorpus`, whose words are its own."""
+    """The tokens of a part, as in an `EncodedCorpus`; ids are those of the part's own words."""
 
     ids: npt.NDArray[np.int32]
     offsets: npt.NDArray[np.int64]
 
 
 def encode_shard(shard: Shard, options: TextOptions) -> Iterator[Any]:
-    """Encode a shard, part by part: of each the table of its words, its data, and what there is to know of it."""
+    """Encode a shard of the text, part by part.
+
+    Parameters
+    ----------
+    shard
+        Which bytes of which file.
+    options
+        How text becomes words.
+
+    Yields
+    ------
+    object
+        For each part three: an Arrow table of its words and counts, its `PartData`, its `PartMetadata`.
+    """
     pieces = read_shard(shard, options, lambda _: None)
     while True:
         with TemporaryDirectory(prefix="mumon-part-") as folder:
@@ -79,7 +92,22 @@ def _read_part(folder: Path, replaced: int) -> Iterator[Any]:
 
 
 def describe_part(data: PartData, words: Any, replaced: int = 0) -> PartMetadata:
-    """Look a part over."""
+    """Collect what the driver needs to know about a part.
+
+    Parameters
+    ----------
+    data
+        The tokens.
+    words
+        An Arrow array: the bytes of each id's word.
+    replaced
+        How many characters were not UTF-8.
+
+    Returns
+    -------
+    PartMetadata
+        Sizes, samples, and a digest of data and words.
+    """
     import pyarrow as pa
 
     lengths = np.diff(data.offsets).astype(np.float64)
@@ -96,7 +124,7 @@ def describe_part(data: PartData, words: Any, replaced: int = 0) -> PartMetadata
 
 
 def cut_corpus(corpus: EncodedCorpus) -> Iterator[PartData]:
-    """The parts of a corpus that the driver itself has encoded."""
+    """Cut a corpus that the driver has encoded into parts of about PART_TOKENS tokens."""
     bounds = np.searchsorted(corpus.offsets, np.arange(0, corpus.tokens, PART_TOKENS))
     for first, last in zip(bounds, [*bounds[1:], corpus.sentences], strict=True):
         offsets = np.array(corpus.offsets[first : last + 1])
@@ -105,7 +133,7 @@ def cut_corpus(corpus: EncodedCorpus) -> Iterator[PartData]:
 
 
 def merge_words(*tables: Any) -> Any:
-    """One table of words and counts for several: a step of the tree."""
+    """Merge several Arrow tables of words and counts into one."""
     import pyarrow as pa
 
     grouped = pa.concat_tables(tables).group_by("word").aggregate([("count", "sum")])
@@ -113,7 +141,22 @@ def merge_words(*tables: Any) -> Any:
 
 
 def find_rows(words: Any, known: Any, unk: int) -> npt.NDArray[np.int32]:
-    """The row of each word of a part, by its number there; `unk` (-1, or a row) for words that have none."""
+    """Find the row of each word of a part.
+
+    Parameters
+    ----------
+    words
+        An Arrow array: the words of the part.
+    known
+        An Arrow array: the word of each row.
+    unk
+        What to return for words without a row: -1, or the row of unknown words.
+
+    Returns
+    -------
+    array
+        A row for each word of the part.
+    """
     import pyarrow.compute as pc
 
     return np.ascontiguousarray(pc.fill_null(pc.index_in(words, known), unk).to_numpy(), np.int32)

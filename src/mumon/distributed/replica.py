@@ -1,4 +1,4 @@
-"""One worker's copy of both matrices: what it has changed since all workers agreed, and how it takes in the others'."""
+"""A node's copy of both matrices: what it has changed since all nodes agreed, and how it applies their changes."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from mumon.corpus import EncodedCorpus
 from mumon.training.engine import Engine, Ids, TrainBlock
 from mumon.training.weights import Matrix
 
-# How far one update of a source or target row goes, per unit of rate and replica, on the way to where its updates would
-# come to rest: the best of a few, by the quality of 2 to 16 replicas (docs/scale.md). It grows with their number
-# because what they learn at the same time is not as independent as the rule takes it to be.
+# The fraction of the way to its limit that one update moves a source or target row, per unit of rate and replica: the
+# best of a few values, by the quality of 2 to 16 replicas (docs/scale.md). It grows with the number of replicas because
+# what they learn at the same time is less independent than the rule assumes.
 PACE_PER_RATE = (0.05, 0.0125)
 
 
 @dataclass(frozen=True)
 class Changes:
-    """Changed rows of one matrix, as they travel: values in bfloat16, and how many updates each row had."""
+    """Changed rows of one matrix, as they are sent: values in bfloat16, and the number of updates of each row."""
 
     rows: npt.NDArray[np.int32]
     values: npt.NDArray[np.uint16]
@@ -30,7 +30,7 @@ class Changes:
 
     @property
     def nbytes(self) -> int:
-        """What goes over the network."""
+        """The bytes that are sent."""
         return self.rows.nbytes + self.values.nbytes + self.updates.nbytes
 
 
@@ -39,9 +39,18 @@ Paces = npt.NDArray[np.float32]
 
 
 class Replica:
-    """ChangesPair matrices as this worker trains them (`current`) and as all workers last agreed (`agreed`).
+    """Both matrices as this node trains them (`current`) and as all nodes last agreed (`agreed`).
 
-    A `pool` of threads takes and applies the changes of several shares at a time: they are of different rows.
+    Parameters
+    ----------
+    engine
+        What trains the current matrices.
+    columns
+        Columns in use; the rest of a row is padding.
+    agreed
+        The agreed matrices; by default copies of the engine's.
+    pool
+        Threads that handle several shares at a time, which have different rows; by default this thread handles all.
     """
 
     def __init__(
@@ -56,26 +65,55 @@ class Replica:
         self.current = engine.source, engine.target
         self.agreed = agreed or (engine.source.copy(), engine.target.copy())
         self.updates = np.zeros((2, len(engine.source)), np.float32)
-        self._trained = 0  # tokens whose noise words are not yet counted as updates
-        self._sent: list[ChangesPair] = []  # of the last exchange, and not yet part of what is agreed
+        self._trained = 0  # tokens whose noise words do not count as updates yet
+        self._sent: list[ChangesPair] = []  # changes of the last exchange, which are not agreed yet
         self._paces = compute_paces(engine, 0.0, 1)
 
     def build_block_trainer(
         self, corpus: EncodedCorpus, lookup: Ids, bounds: npt.NDArray[np.int64], first_block: int = 0
     ) -> TrainBlock:
-        """A function that trains one block, in one thread, and counts the updates of each row."""
+        """Build a function that trains one block, in one thread, and counts the updates of each row.
+
+        Parameters
+        ----------
+        corpus
+            The tokens to train on.
+        lookup
+            The row of each of the corpus's word ids.
+        bounds
+            The sentences at which blocks begin and end.
+        first_block
+            The number of the first block in the whole text, which seeds its random draws.
+
+        Returns
+        -------
+        TrainBlock
+            Takes an epoch, a block and a rate; returns what it has trained.
+        """
         from mumon.kernels.exchange import count_rows
 
-        def seen(ids: Ids) -> None:
+        def count_updates(ids: Ids) -> None:
             count_rows(ids, self.updates)
             self._trained += len(ids)
 
-        return self.engine.trainer(corpus, lookup, bounds, first_block, seen)
+        return self.engine.trainer(corpus, lookup, bounds, first_block, count_updates)
 
     def take_changes(self, rows: int, shares: int, alpha: float, replicas: int) -> list[ChangesPair]:
-        """What has changed in the first `rows` rows, one part for each of those who add it up.
+        """Take the changes of the first rows, which then count as sent until `apply` or `withdraw`.
 
-        Until `apply` it counts as sent. `alpha` and the number of replicas must be those of all.
+        Parameters
+        ----------
+        rows
+            Only changes of this many of the first rows are taken.
+        shares
+            How many nodes add up changes, each for its own rows.
+        alpha, replicas
+            The learning rate and the number of replicas; they must be the same on all nodes.
+
+        Returns
+        -------
+        list
+            The changes of each share.
         """
         self._count_noise()
         self._paces = compute_paces(self.engine, alpha, replicas)
@@ -83,12 +121,12 @@ class Replica:
         return self._sent
 
     def apply(self, combined: list[ChangesPair]) -> None:
-        """Take in what all workers together have changed, in place of what this one had sent of it."""
+        """Apply the combined changes of all nodes, which replace what this node had sent."""
         self.update_agreed(combined)
         self.update_current(combined)
 
     def update_agreed(self, combined: list[ChangesPair]) -> None:
-        """The first half of `apply`: what all agree on, which replicas in one process may share."""
+        """Apply combined changes to the agreed matrices, which replicas in one process may share."""
         from mumon.kernels.exchange import add_rows
 
         def add(both: ChangesPair) -> None:
@@ -98,7 +136,7 @@ class Replica:
         list(self._map(add, combined))
 
     def update_current(self, combined: list[ChangesPair]) -> None:
-        """The second half: what this worker goes on training from."""
+        """Apply combined changes to the current matrices, without what this node has contributed to them."""
         from mumon.kernels.exchange import merge_rows
 
         def take(both: ChangesPair, sent: ChangesPair) -> None:
@@ -109,7 +147,7 @@ class Replica:
         self._sent = []
 
     def adopt(self, agreed: tuple[Matrix, Matrix]) -> None:
-        """Take in a later agreement than one's own, which has all that this worker had sent."""
+        """Take over newer agreed matrices, which already include what this node had sent."""
         for current, mine, theirs in zip(self.current, self.agreed, agreed, strict=True):
             current[:, : self.columns] += theirs - mine[:, : self.columns]
             mine[:, : self.columns] = theirs
@@ -117,14 +155,14 @@ class Replica:
         self.update_current(nothing)  # type: ignore[arg-type]
 
     def withdraw(self) -> None:
-        """What was sent has not arrived: it counts as not sent."""
+        """Count as not sent what was sent and did not arrive."""
         for both in self._sent:
             for updates, changes in zip(self.updates, both, strict=True):
                 updates[changes.rows] += changes.updates
         self._sent = []
 
     def _count_noise(self) -> None:
-        """Updates of target rows as noise words, by their expectation."""
+        """Add the expected number of updates of target rows as noise words."""
         self.updates[1] += (self.engine.settings.negative * self._trained * self.engine.noise).astype(np.float32)
         self._trained = 0
 
@@ -155,10 +193,24 @@ def _collect_changes(
 
 
 def compute_paces(engine: Engine, alpha: float, replicas: int) -> tuple[Paces, Paces]:
-    """How far one update goes, for the rows of both matrices, at this rate, among so many replicas.
+    """Return how far one update goes, for the rows of both matrices.
 
-    Where nothing divides by the number of contexts, a token brings as many gradients: to both rows in skip-gram, and to
-    the source rows of the faulty update.
+    Where nothing divides by the number of contexts, one token brings that many gradients: to both rows in skip-gram,
+    and to the source rows of the faulty update.
+
+    Parameters
+    ----------
+    engine
+        What trains the matrices.
+    alpha
+        The learning rate.
+    replicas
+        How many train at the same time.
+
+    Returns
+    -------
+    tuple of arrays
+        The pace of each source row and of each target row (see `mumon.kernels.exchange`).
     """
     settings, words = engine.settings, len(engine.source)
     per_token = settings.record.gradients(settings, 2 * settings.window)
@@ -168,7 +220,24 @@ def compute_paces(engine: Engine, alpha: float, replicas: int) -> tuple[Paces, P
 
 
 def combine(parts: list[ChangesPair], share: int, shares: int, rows: int, pace: tuple[Paces, Paces]) -> ChangesPair:
-    """Add up the changes of all workers to those of the first `rows` rows that belong to a share."""
+    """Add up the changes of all nodes to one share of the rows.
+
+    Parameters
+    ----------
+    parts
+        What each node has changed in this share.
+    share, shares
+        The number of the share, and how many there are.
+    rows
+        This many of the first rows are exchanged.
+    pace
+        As `compute_paces` returns it.
+
+    Returns
+    -------
+    tuple
+        The combined changes of both matrices; updates are not counted again.
+    """
     return tuple(
         _combine_matrix(list(one), share, shares, rows, p)
         for one, p in zip(zip(*parts, strict=True), pace, strict=True)
@@ -191,7 +260,7 @@ def _combine_matrix(parts: list[Changes], share: int, shares: int, rows: int, pa
 
 
 def _share_capacity(rows: int, shares: int) -> int:
-    """How many of the first rows a share may have."""
+    """Return how many of the first rows a share may have."""
     from mumon.kernels.exchange import CHUNK_ROWS
 
     return -(-rows // (CHUNK_ROWS * shares)) * CHUNK_ROWS

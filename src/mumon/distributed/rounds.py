@@ -1,4 +1,4 @@
-"""Who trains what, and which rows are exchanged when: the plan of an epoch over several workers."""
+"""The plan of an epoch on several nodes: who trains what, and which rows are exchanged when."""
 
 from __future__ import annotations
 
@@ -11,19 +11,37 @@ import numpy.typing as npt
 
 from mumon.training.sampling import CERTAIN, keep_chances
 
-# Rounds between two exchanges of a row: each, if its word is frequent; every fourth, if it is less so; else every 16th.
+# Rounds between two exchanges of a row: rows of frequent words are exchanged in every round, those of less frequent
+# words in every fourth, and all others in every 16th.
 TIER_PERIODS = (1, 4, 16)
-MIN_UPDATES = 0.25  # updates of a row in a worker, as far as its frequency tells, are worth an exchange
-# Tokens of a worker between two exchanges: as many for each of its threads, which takes it a tenth of a second and is
-# long beside what a round costs in Ray; but so many for each word of the vocabulary, for an exchange of all rows costs
-# as much as there are words; and no more than leave an epoch so many rounds for each worker, which keep the quality of
-# one process (docs/scale.md).
+MIN_UPDATES = 0.25  # that a node is expected to make of a row for it to be worth an exchange
+# Tokens that a node trains between two exchanges. Per thread: they take a tenth of a second, which is long beside what
+# a round costs in Ray. Per word of the vocabulary: the cost of exchanging all rows is proportional to it. But an epoch
+# needs ROUNDS_PER_NODE rounds for each node to keep the quality of one process (docs/scale.md).
 TOKENS_PER_WORKER, TOKENS_PER_WORD, ROUNDS_PER_NODE, MIN_SYNC_TOKENS = 250_000, 1.25, 32, 16_384
 
 
 def choose_sync_every(words: int, tokens: int, nodes: int, workers: int) -> int:
-    """Tokens that a worker trains between two exchanges, if nobody says how many.
+    """Choose how many tokens a node trains between two exchanges.
 
+    Parameters
+    ----------
+    words
+        Of the vocabulary.
+    tokens
+        Of the text.
+    nodes
+        Machines that train.
+    workers
+        Threads of each node.
+
+    Returns
+    -------
+    int
+        The number of tokens.
+
+    Examples
+    --------
     >>> choose_sync_every(words=80_000, tokens=10**9, nodes=4, workers=1)
     250000
     >>> choose_sync_every(words=80_000, tokens=64_000_000, nodes=8, workers=16)
@@ -35,14 +53,30 @@ def choose_sync_every(words: int, tokens: int, nodes: int, workers: int) -> int:
 
 @dataclass(frozen=True)
 class Tiers:
-    """Which rows are exchanged after which round. Rows are in the order of counts, so those of a tier are the first."""
+    """Which rows are exchanged after which round; rows are sorted by count, so each tier is a number of first rows."""
 
-    ends: tuple[int, ...]  # the rows of each tier, for TIER_PERIODS
+    ends: tuple[int, ...]  # the number of first rows, for each of TIER_PERIODS
 
     @classmethod
     def from_counts(cls, counts: npt.NDArray[np.int64], sample: float, sync_every: int) -> Tiers:
-        """Tiers in which most rows have had MIN_UPDATES updates when they are exchanged.
+        """Choose tiers so that most rows have had MIN_UPDATES updates when they are exchanged.
 
+        Parameters
+        ----------
+        counts
+            How often the word of each row occurs.
+        sample
+            The threshold of subsampling; 0 for none.
+        sync_every
+            Tokens that a node trains between two exchanges.
+
+        Returns
+        -------
+        Tiers
+            The last tier has all rows.
+
+        Examples
+        --------
         >>> Tiers.from_counts(np.array([900_000, 9_000, 100, 5]), sample=0, sync_every=1_000).ends
         (2, 3, 4)
         """
@@ -52,27 +86,41 @@ class Tiers:
         return cls((*(int(rows[-1]) + 1 if len(rows) else 0 for rows in often), len(counts)))
 
     def rows_after(self, round_: int) -> int:
-        """How many of the first rows to exchange after a round, the first of which is 0."""
+        """Return how many of the first rows to exchange after a round; rounds count from 0."""
         return max(end for every, end in zip(TIER_PERIODS, self.ends, strict=True) if (round_ + 1) % every == 0)
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """What one worker trains between two exchanges: blocks first … last of a part of the text."""
+    """What one node trains between two exchanges: the blocks first … last - 1 of a part of the text."""
 
     part: int
     first: int
     last: int
     tokens: int
-    before: int  # tokens of the epoch that come before it in the plan
+    before: int  # tokens of the epoch that precede it in the plan
 
 
 def plan_epoch(parts: Sequence[npt.NDArray[np.int64]], lanes: int, sync_every: int) -> list[Stretch]:
-    """An epoch as stretches of about `sync_every` tokens, in the order in which workers take them.
+    """Cut an epoch into stretches, in the order in which nodes train them.
 
-    `parts` has the tokens of each block of each part. Neighbours in the plan are of different parts, as long as
-    there are `lanes` of them, so that as many workers find each their own beside them and need not fetch the same.
+    Parameters
+    ----------
+    parts
+        For each part of the text the number of tokens in each of its blocks.
+    lanes
+        How many parts are trained at the same time. This many neighbours in the plan belong to different parts, so that
+        as many nodes can each stay with a part that they have fetched.
+    sync_every
+        The approximate number of tokens in a stretch.
 
+    Returns
+    -------
+    list of Stretch
+        Every block of every part, once.
+
+    Examples
+    --------
     >>> [(s.part, s.first) for s in plan_epoch([np.array([5, 5]), np.array([5, 5])], lanes=2, sync_every=5)]
     [(0, 0), (1, 0), (0, 1), (1, 1)]
     """
@@ -89,7 +137,7 @@ def plan_epoch(parts: Sequence[npt.NDArray[np.int64]], lanes: int, sync_every: i
 
 
 def _cut_part(part: int, blocks: npt.NDArray[np.int64], sync_every: int) -> list[tuple[int, int, int, int]]:
-    """Cut a part into stretches of nearly equal length, none of them empty."""
+    """Cut a part into stretches of nearly equal length, none of them empty: (part, first, last, tokens)."""
     ends = np.cumsum(blocks)
     count = max(1, min(len(blocks), round(int(ends[-1]) / sync_every)))
     cuts = np.searchsorted(ends, ends[-1] * np.arange(1, count) / count, "right")

@@ -1,4 +1,4 @@
-"""Several replicas in one process, one after the other: the quality of training on a cluster, without one."""
+"""Simulated training on a cluster: several replicas in one process, to measure the quality without a cluster."""
 
 from __future__ import annotations
 
@@ -22,18 +22,40 @@ from mumon.utils.progress import Progress
 
 @dataclass
 class Cost:
-    """What a simulated run has taken, by worker: seconds of one thread, bytes sent and received, and rounds."""
+    """What a simulated run has cost: seconds of one thread, bytes sent and received by each node, and rounds."""
 
     train_seconds: float = 0.0
-    exchange_seconds: float = 0.0  # taking and applying changes, for which training waits
-    combine_seconds: float = 0.0  # adding up, beside training
+    exchange_seconds: float = 0.0  # taking and applying changes, while training waits
+    combine_seconds: float = 0.0  # adding up, which a cluster does during training
     sent_bytes: float = 0.0
     combined_bytes: float = 0.0
     rounds: int = 0
 
 
 class Simulation:
-    """Replicas that train parts of a corpus in rounds and exchange what they changed, as workers of a cluster do."""
+    """Replicas that train parts of a corpus in rounds and exchange their changes, as the nodes of a cluster do.
+
+    Parameters
+    ----------
+    corpus
+        The text; each replica trains a part of it.
+    lookup
+        The row of each of the corpus's word ids.
+    counts
+        How often the word of each row occurs.
+    source, target
+        The matrices to train; they hold what the replicas agree on.
+    columns
+        Columns in use; the rest of a row is padding.
+    settings
+        What to train. `workers` of them is the number of replicas that train at the same time.
+    replicas
+        How many nodes to simulate.
+    sync_every
+        Tokens that each replica trains between two exchanges.
+    delay
+        1 if the changes of a round arrive a round later, as on a cluster; 0 if they arrive at once.
+    """
 
     def __init__(
         self,
@@ -63,15 +85,30 @@ class Simulation:
         self._waiting: list[tuple[list[ChangesPair], ...]] = []
 
     def run(self, epochs: int, schedule: Schedule, progress: Progress) -> float:
-        """Train; returns the mean loss of the last epoch. The agreed state is then that of the matrices given."""
+        """Train, and leave the result in the matrices.
+
+        Parameters
+        ----------
+        epochs
+            How many to train.
+        schedule
+            The learning rates.
+        progress
+            Where to report.
+
+        Returns
+        -------
+        float
+            The mean loss of the last epoch.
+        """
         progress.start("training", epochs * self.corpus.tokens, "tokens")
-        workers, loss = len(self.replicas), float("nan")
+        nodes, loss = len(self.replicas), float("nan")
         trainers = [r.build_block_trainer(self.corpus, self.lookup, self.bounds) for r in self.replicas]
         for epoch in range(epochs):
             now, total, counted, done = replace(schedule, done=schedule.done + epoch), 0.0, 0, 0
-            for first in range(0, len(self.plan), workers):
+            for first in range(0, len(self.plan), nodes):
                 stretches, alpha = (
-                    self.plan[first : first + workers],
+                    self.plan[first : first + nodes],
                     now.rate(self.plan[first].before / self.corpus.tokens),
                 )
                 started = time.perf_counter()
@@ -80,14 +117,14 @@ class Simulation:
                     for tokens, block_loss, block_counted in pool.map(lambda job: job(), jobs):
                         total, counted, done = total + block_loss, counted + block_counted, done + tokens
                 self.cost.train_seconds += time.perf_counter() - started
-                last = first + workers >= len(self.plan)
+                last = first + nodes >= len(self.plan)
                 self._exchange(len(self.source) if last else self.tiers.rows_after(self._round), alpha, flush=last)
                 self._round += 1
                 loss = total / max(counted, 1)
                 progress.update(
                     epoch * self.corpus.tokens + done, epoch=epoch + 1, epochs=epochs, alpha=alpha, loss=loss
                 )
-        progress.finish(f"trained {epochs} epochs with {workers} replicas, loss {loss:.4f}", loss=loss)
+        progress.finish(f"trained {epochs} epochs with {nodes} replicas, loss {loss:.4f}", loss=loss)
         self.cost.rounds = self._round
         return loss
 
@@ -99,12 +136,12 @@ class Simulation:
         return sum(b.tokens for b in blocks), sum(b.loss for b in blocks), sum(b.counted for b in blocks)
 
     def _exchange(self, rows: int, alpha: float, flush: bool) -> None:
-        """Take in what the others sent one round ago, and send; at the end of an epoch nothing stays on the way."""
+        """Apply the changes of the round before and send new ones; if `flush`, apply these as well."""
         if self._waiting:
-            self._settle()
+            self._apply()
         self._send(rows, alpha)
         if flush or not self.delay:
-            self._settle()
+            self._apply()
 
     def _send(self, rows: int, alpha: float) -> None:
         started = time.perf_counter()
@@ -117,7 +154,7 @@ class Simulation:
         self.cost.combined_bytes += sum(changes.nbytes for changes in combined)
         self._waiting = [([combined],)]
 
-    def _settle(self) -> None:
+    def _apply(self) -> None:
         started = time.perf_counter()
         [(combined,)] = self._waiting
         self.replicas[0].update_agreed(combined)
