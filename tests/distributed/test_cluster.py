@@ -152,8 +152,8 @@ def on(**options):
 
 
 def trained(text, backend=None, **options):
-    given = {"corpus_file": text} if isinstance(text[0], os.PathLike) else {"sentences": text}
-    return Word2Vec(**given, **{"progress": False, **OPTIONS, **options}, backend=backend or on())
+    corpus = {"corpus_file": text} if isinstance(text[0], os.PathLike) else {"sentences": text}
+    return Word2Vec(**corpus, **{"progress": False, **OPTIONS, **options}, backend=backend or on())
 
 
 def kill(*nodes):
@@ -299,17 +299,17 @@ def test_a_machine_that_is_replaced_trains_within_the_same_epoch(cluster, files,
 
 
 def test_a_stopped_run_resumes_with_another_number_of_nodes(cluster, marked, files, fresh, tmp_path):
-    kept = Checkpoints(tmp_path / "kept", "never", resume=True)
+    checkpoints = Checkpoints(tmp_path / "kept", "never", resume=True)
     stop = Calls(0.6 * fresh.corpus_total_words, lambda: signal.raise_signal(signal.SIGINT))
     with pytest.raises(Interrupted) as caught:
-        marked(checkpoints=kept, progress=stop)
+        marked(checkpoints=checkpoints, progress=stop)
     assert caught.value.checkpoint is not None
-    on_one = {**OPTIONS, "progress": False, "checkpoints": kept}
+    on_one = {**OPTIONS, "progress": False, "checkpoints": checkpoints}
     refused(lambda: Word2Vec(corpus_file=files, **on_one), "unfinished run has backend 'ray'", error=OptionError)
     other = {**on_one, "backend": Cluster(sync_every=2 * SYNC)}
     refused(lambda: Word2Vec(corpus_file=files, **other), f"sync_every {SYNC} where {2 * SYNC}", error=OptionError)
     seen = Calls()
-    assert (marked(checkpoints=kept, progress=seen, backend=on(nodes=1)) == 2).all()
+    assert (marked(checkpoints=checkpoints, progress=seen, backend=on(nodes=1)) == 2).all()
     assert seen.nodes == {"node 0"}
 
 

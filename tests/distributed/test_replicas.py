@@ -1,4 +1,4 @@
-"""Replicas without a cluster: what they exchange, how it adds up, who trains what, and that many learn as well as one."""
+"""Replicas without a cluster: what they exchange, how it adds up, who trains what, and that many learn like one."""
 
 from __future__ import annotations
 
