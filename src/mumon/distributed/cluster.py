@@ -40,6 +40,8 @@ class Cluster:
         of the vocabulary and of the text.
     grace
         Seconds to wait for Ray to restart a lost node before the others continue without it.
+    threads
+        An old name of `workers`, which is refused.
 
     Raises
     ------
@@ -59,7 +61,7 @@ class Cluster:
     sync_every: int | None = None
     grace: float = GRACE_SECONDS
     _: KW_ONLY
-    threads: InitVar[int | None] = None  # the old name of `workers`
+    threads: InitVar[int | None] = None
 
     def __post_init__(self, threads: int | None) -> None:
         if threads is not None:

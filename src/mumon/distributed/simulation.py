@@ -13,7 +13,7 @@ import numpy.typing as npt
 from mumon.corpus import EncodedCorpus
 from mumon.distributed.replica import ChangesPair, Replica, combine, compute_paces
 from mumon.distributed.rounds import Stretch, Tiers, plan_epoch
-from mumon.training.engine import Engine, Ids, block_bounds
+from mumon.training.engine import Engine, Ids, TrainBlock, block_bounds
 from mumon.training.schedule import Schedule
 from mumon.training.settings import Settings
 from mumon.training.weights import Matrix
@@ -82,7 +82,7 @@ class Simulation:
         self.plan = plan_epoch([blocks[part] for part in parts], replicas, sync_every)
         self.cost = Cost()
         self._round = 0
-        self._waiting: list[tuple[list[ChangesPair], ...]] = []
+        self._pending: list[ChangesPair] = []  # combined changes that are not applied yet
 
     def run(self, epochs: int, schedule: Schedule, progress: Progress) -> float:
         """Train, and leave the result in the matrices.
@@ -107,10 +107,8 @@ class Simulation:
         for epoch in range(epochs):
             now, total, counted, done = replace(schedule, done=schedule.done + epoch), 0.0, 0, 0
             for first in range(0, len(self.plan), nodes):
-                stretches, alpha = (
-                    self.plan[first : first + nodes],
-                    now.rate(self.plan[first].before / self.corpus.tokens),
-                )
+                stretches = self.plan[first : first + nodes]
+                alpha = now.rate(stretches[0].before / self.corpus.tokens)
                 started = time.perf_counter()
                 jobs = [partial(self._train, trainers[i], stretch, epoch, alpha) for i, stretch in enumerate(stretches)]
                 with ThreadPoolExecutor(self.settings.workers) as pool:
@@ -128,16 +126,15 @@ class Simulation:
         self.cost.rounds = self._round
         return loss
 
-    def _train(self, train: object, stretch: Stretch, epoch: int, alpha: float) -> tuple[int, float, int]:
+    def _train(self, train: TrainBlock, stretch: Stretch, epoch: int, alpha: float) -> tuple[int, float, int]:
         blocks = [
-            train(epoch, self._firsts[stretch.part] + block, alpha)  # type: ignore[operator]
-            for block in range(stretch.first, stretch.last)
+            train(epoch, self._firsts[stretch.part] + block, alpha) for block in range(stretch.first, stretch.last)
         ]
         return sum(b.tokens for b in blocks), sum(b.loss for b in blocks), sum(b.counted for b in blocks)
 
     def _exchange(self, rows: int, alpha: float, flush: bool) -> None:
         """Apply the changes of the round before and send new ones; if `flush`, apply these as well."""
-        if self._waiting:
+        if self._pending:
             self._apply()
         self._send(rows, alpha)
         if flush or not self.delay:
@@ -152,13 +149,12 @@ class Simulation:
         self.cost.combine_seconds += time.perf_counter() - taken
         self.cost.sent_bytes += sum(changes.nbytes for both in parts for changes in both) / len(parts)
         self.cost.combined_bytes += sum(changes.nbytes for changes in combined)
-        self._waiting = [([combined],)]
+        self._pending = [combined]
 
     def _apply(self) -> None:
         started = time.perf_counter()
-        [(combined,)] = self._waiting
-        self.replicas[0].update_agreed(combined)
+        self.replicas[0].update_agreed(self._pending)
         for replica in self.replicas:
-            replica.update_current(combined)
-        self._waiting = []
+            replica.update_current(self._pending)
+        self._pending = []
         self.cost.exchange_seconds += time.perf_counter() - started
