@@ -22,9 +22,9 @@ from common import sentences_of
 
 from mumon import corpus_from_files
 from mumon.cli.options import reporter
-from mumon.experiments.bench.comparison import REFERENCE, Options, compare
+from mumon.experiments.bench.comparison import REFERENCE, BenchOptions, compare
 from mumon.experiments.bench.results import Results, write_json
-from mumon.experiments.bench.systems import choose, mumon_system
+from mumon.experiments.bench.systems import build_mumon_system, choose_systems
 from mumon.experiments.bench.work import Work
 from mumon.experiments.plot_style import COLOURS, INK, STYLE
 from mumon.training.objectives import CBOW
@@ -63,10 +63,10 @@ def measure(folder: Path, sentences: int, points: list[str], repeats: int) -> di
         settings[f"mumon-{K}-{B}-{factor}"] = {
             "shared_negatives": int(K), "batch": int(B), "alpha": round(usual * float(factor), 4),
         }  # fmt: skip
-    gensim = choose([REFERENCE])
-    ours = [mumon_system(name, name, "cbow", **options) for name, options in settings.items()]
+    gensim = choose_systems([REFERENCE])
+    ours = [build_mumon_system(name, name, "cbow", **options) for name, options in settings.items()]
     chosen = replace(gensim, systems=[*ours, *gensim.systems])
-    options = Options(repeats=repeats, reference=REFERENCE)
+    options = BenchOptions(repeats=repeats, reference=REFERENCE)
     results = compare([str(text)], folder / "out", work, chosen, options, reporter(quiet=False))
     return {
         "machine": results.machine,
@@ -80,7 +80,7 @@ def measure(folder: Path, sentences: int, points: list[str], repeats: int) -> di
 
 
 def _figures(results: Results, system: str) -> dict[str, list[float]]:
-    runs = results.good(system, results.threads[-1])
+    runs = results.find_good_runs(system, results.threads[-1])
     return {
         "seconds": [round(run.seconds, 2) for run in runs],
         "speeds": [round(speed, 3) for speed in results.speeds_by_round(system, results.threads[-1])],

@@ -22,9 +22,9 @@ from typing import Any
 from mumon import MumonError, datasets
 from mumon.cli.options import reporter
 from mumon.estimate.zipf_text import write_zipf_text
-from mumon.experiments.bench.comparison import Options, compare
+from mumon.experiments.bench.comparison import BenchOptions, compare
 from mumon.experiments.bench.results import Results, write_json
-from mumon.experiments.bench.systems import choose
+from mumon.experiments.bench.systems import choose_systems
 from mumon.experiments.bench.work import Work
 
 RESULTS = Path(__file__).parent / "results" / "regression.json"
@@ -43,8 +43,10 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="mumon-regression-") as folder:
         text, path = _text(Path(folder), given.sentences)
-        options = Options(repeats=given.repeats, sentences=given.sentences, reference=REFERENCE)
-        results = compare([str(path)], Path(folder) / "out", Work(), choose(SYSTEMS), options, reporter(quiet=False))
+        options = BenchOptions(repeats=given.repeats, sentences=given.sentences, reference=REFERENCE)
+        results = compare(
+            [str(path)], Path(folder) / "out", Work(), choose_systems(SYSTEMS), options, reporter(quiet=False)
+        )
     record = _record(results, text)
     before = _committed(record)
     known = json.loads(given.output.read_bytes()) if given.output.exists() else []
@@ -63,16 +65,16 @@ def _record(results: Results, text: str) -> dict[str, Any]:
     """What is kept of a run."""
     threads = results.threads[-1]
     systems: dict[str, Any] = {}
-    for row in results.rows():
+    for row in results.summarise():
         relative = results.speeds_by_round(row.system, threads)
         systems[row.system] = {
-            "seconds": [round(run.seconds, 3) for run in results.good(row.system, threads)],
+            "seconds": [round(run.seconds, 3) for run in results.find_good_runs(row.system, threads)],
             "relative": None if not relative else round(median(relative), 4),
             "range": None if not relative else [round(min(relative), 4), round(max(relative), 4)],
             "mean_score": None if "mean" not in row.scores else round(row.scores["mean"], 2),
         }
     about = {"text": text, "work": asdict(results.work), "threads": threads, "tokens": results.corpus.tokens}
-    failures = {run.system: run.failed for run in results.failures()}
+    failures = {run.system: run.failed for run in results.find_failed_runs()}
     return {"machine": results.machine, **about, "systems": systems, "failures": failures}
 
 

@@ -17,8 +17,8 @@ from scipy.stats import spearmanr
 from mumon import Word2Vec, WordVectors
 from mumon.errors import FormatError, OptionError
 from mumon.evaluation import SUITE, Task, evaluate, load_tasks, read_task, solve
-from mumon.evaluation.bootstrap import Outcome, interval, weighted_spearman
-from mumon.evaluation.word_lookup import Finder
+from mumon.evaluation.bootstrap import Outcome, compute_interval, compute_spearman
+from mumon.evaluation.word_lookup import WordFinder
 from tests.samples import refused
 
 RANDOM = np.random.default_rng(0)
@@ -229,14 +229,14 @@ def test_missing_words_are_skipped_or_count_as_zero():
 
 def test_a_word_is_looked_for_as_it_is_then_in_lower_case_then_with_the_other_apostrophe():
     wv = WordVectors(["Paris", "paris", "rome", "king’s"], np.eye(4, dtype=np.float32))
-    finder = Finder(wv)
+    finder = WordFinder(wv)
     assert [finder.find(word) for word in ("Paris", "Rome", "King's", "Oslo")] == [
         (0, "as is"),
         (2, "lower case"),
         (3, "other apostrophe"),
         (-1, "missing"),
     ]
-    assert Finder(wv, limit=2).find("Rome") == (-1, "missing")
+    assert WordFinder(wv, limit=2).find("Rome") == (-1, "missing")
     task = Task("t", "similarity", (("Paris", "Rome"), ("Oslo", "Rome")), ("", ""), np.array([1.0, 2.0]))
     assert evaluate(wv, [task], resamples=0).found["model"]["t"] == {"as is": 1, "lower case": 1, "missing": 1}
 
@@ -263,14 +263,14 @@ def test_weighted_ranks_are_the_ranks_of_the_repeated_sample(rows):
     if len(repeated) < 2 or np.ptp(x[repeated]) == 0 or np.ptp(y[repeated]) == 0:
         return
     expected = spearmanr(x[repeated], y[repeated])[0]
-    assert weighted_spearman(x, y, times[None])[0] == pytest.approx(expected, abs=1e-9)
+    assert compute_spearman(x, y, times[None])[0] == pytest.approx(expected, abs=1e-9)
 
 
 def test_intervals_cover_the_truth_about_95_times_in_100():
     random, truth, hits = np.random.default_rng(4), 0.3, 0
     for trial in range(200):
         right = (random.random(400) < truth).astype(float)
-        low, high = interval(Outcome(right, np.ones(400, bool)).resampled(300, trial)[0])
+        low, high = compute_interval(Outcome(right, np.ones(400, bool)).resample(300, trial)[0])
         hits += low <= 100 * truth <= high
     assert 180 <= hits <= 198
 
@@ -295,7 +295,7 @@ def test_models_are_compared_on_the_items_that_both_have_the_words_of():
     report = evaluate({"whole": WV, "part": part}, [similarity_task(200), unknown], restrict_vocab=None)
     for task, comparison in zip(("pairs", "questions"), report.compare("whole", "part"), strict=False):
         both = report.outcomes["whole", task].found & report.outcomes["part", task].found
-        scores = [report.outcomes[model, task].restricted(both).score() for model in ("whole", "part")]
+        scores = [report.outcomes[model, task].select(both).score() for model in ("whole", "part")]
         assert comparison.difference == pytest.approx(scores[1] - scores[0])
         assert comparison.low <= comparison.difference <= comparison.high and comparison.high - comparison.low < 20
         assert comparison.n == both.sum() < len(both)

@@ -20,11 +20,10 @@ from mumon.errors import OptionError
 from mumon.estimate.zipf_text import write_zipf_text
 from mumon.experiments.bench import systems
 from mumon.experiments.bench.comparison import schedule
-from mumon.experiments.bench.external import external_system
 from mumon.experiments.bench.results import Results
 from mumon.experiments.bench.runner import Run, Runner
-from mumon.experiments.bench.systems import SYSTEMS, choose
-from mumon.experiments.bench.work import Job, Work, expected_trained_tokens, prepare_corpus
+from mumon.experiments.bench.systems import SYSTEMS, choose_systems, parse_external_system
+from mumon.experiments.bench.work import Job, Work, estimate_trained_tokens, prepare_corpus
 from tests.conftest import write_mirror
 
 # A trainer of random vectors: what any other program may be.
@@ -244,13 +243,13 @@ def test_text_that_peers_cannot_read_is_refused(run, tmp_path):
 
 def test_systems_that_are_not_installed_are_left_out_and_named(monkeypatch):
     monkeypatch.setattr(systems.importlib.util, "find_spec", lambda name: None)
-    chosen = choose(["mumon-cbow", "gensim-cbow", "fasttext-sg"])
+    chosen = choose_systems(["mumon-cbow", "gensim-cbow", "fasttext-sg"])
     assert [system.id for system in chosen.systems] == ["mumon-cbow"]
     assert chosen.note() == (
         'left out gensim-cbow, fasttext-sg: gensim, fasttext is not installed; try pip install "mumon[bench]"'
     )
     with pytest.raises(OptionError, match="none of the 1 systems asked for is installed"):
-        choose(["gensim-sg"])
+        choose_systems(["gensim-sg"])
 
 
 def test_every_round_has_every_system_before_the_next_begins():
@@ -260,7 +259,7 @@ def test_every_round_has_every_system_before_the_next_begins():
 
 
 def test_a_template_is_split_into_words_before_names_are_filled_in():
-    system = external_system("kōan skip-gram=koan --file '{corpus}' -n {negative} {{x}} --out={output}")
+    system = parse_external_system("kōan skip-gram=koan --file '{corpus}' -n {negative} {{x}} --out={output}")
     job = Job(Path("/a b/c.txt"), Path("/out.bin"), Work(negative=7), 2, 1)
     assert system.command(job) == ["koan", "--file", "/a b/c.txt", "-n", "7", "{x}", "--out=/out.bin"]
     assert (system.id, system.objective) == ("kōan-skip-gram", "sg")
@@ -269,7 +268,7 @@ def test_a_template_is_split_into_words_before_names_are_filled_in():
 def test_an_external_program_may_be_another_mumon(tmp_path, home, external):
     """By its name it shares mumon's colour, but nobody expects mumon's report of it."""
     corpus = prepare_corpus([str(home / "text.txt")], tmp_path, Work(dim=8))
-    system = external_system(f"mumon {external}")
+    system = parse_external_system(f"mumon {external}")
     found, vectors = Runner(tmp_path, corpus, Work(dim=8)).run(system, 1, 1)
     assert system.implementation == "mumon" and found.failed is None and vectors is not None
 
@@ -281,7 +280,7 @@ def test_speeds_by_round_compare_runs_of_the_same_round(tmp_path, home):
     times = {"mumon-cbow": (2.0, 4.0, 1.0), "gensim-cbow": (8.0, 12.0)}
     for name, seconds in times.items():
         results.runs += [Run(name, 2, repeat, repeat, each) for repeat, each in enumerate(seconds, 1)]
-    assert results.speeds_by_round("mumon-cbow", 2) == [4.0, 3.0]
+    assert results.compare_by_round("mumon-cbow", 2) == [4.0, 3.0]
 
 
 def test_expected_trained_tokens_are_what_mumon_trains(tmp_path):
@@ -289,7 +288,7 @@ def test_expected_trained_tokens_are_what_mumon_trains(tmp_path):
     model = Word2Vec(corpus_file=str(text), vector_size=4, epochs=3, min_count=5, sample=1e-3, workers=1)
     counts = corpus_from_files([text]).counts
     trained = sum(epoch.trained_tokens for epoch in model.history)
-    assert trained == pytest.approx(3 * expected_trained_tokens(counts, 5, 1e-3), rel=0.01)
+    assert trained == pytest.approx(3 * estimate_trained_tokens(counts, 5, 1e-3), rel=0.01)
     assert trained < 0.8 * 3 * counts.sum()
 
 

@@ -7,47 +7,47 @@ import json
 import numpy as np
 import pytest
 
-from mumon.experiments.bench.roofline import measure
+from mumon.experiments.bench.roofline import measure_machine
 from mumon.experiments.bench.samplers import (
     AliasSampler,
     SearchSampler,
     TableSampler,
-    distortion,
-    zipf_probabilities,
+    compute_zipf_probabilities,
+    measure_distortion,
 )
 
 WORDS = 5000
 
 
 def test_the_alias_table_is_exact_to_one_part_in_2_to_the_32_per_bin():
-    wanted = zipf_probabilities(WORDS)
+    wanted = compute_zipf_probabilities(WORDS)
     sampler = AliasSampler(wanted)
     bins = 1 + np.bincount(sampler.table[:, 1], minlength=WORDS)  # those that hold a share of the word
-    assert np.all(np.abs(sampler.implied(WORDS) - wanted) <= bins * 2.0**-32)
-    assert distortion(sampler.implied(WORDS), wanted).distance < 1e-6
+    assert np.all(np.abs(sampler.compute_probabilities(WORDS) - wanted) <= bins * 2.0**-32)
+    assert measure_distortion(sampler.compute_probabilities(WORDS), wanted).distance < 1e-6
 
 
 def test_a_search_in_the_cumulative_distribution_is_exact_to_rounding():
-    wanted = zipf_probabilities(WORDS)
-    assert distortion(SearchSampler(wanted).implied(WORDS), wanted).largest_error < 1e-9
+    wanted = compute_zipf_probabilities(WORDS)
+    assert measure_distortion(SearchSampler(wanted).compute_probabilities(WORDS), wanted).largest_error < 1e-9
 
 
 def test_word2vecs_table_distorts_rare_words():
-    wanted = zipf_probabilities(WORDS)
-    found = distortion(TableSampler(wanted, 100_000).implied(WORDS), wanted)
-    alias = distortion(AliasSampler(wanted).implied(WORDS), wanted)
+    wanted = compute_zipf_probabilities(WORDS)
+    found = measure_distortion(TableSampler(wanted, 100_000).compute_probabilities(WORDS), wanted)
+    alias = measure_distortion(AliasSampler(wanted).compute_probabilities(WORDS), wanted)
     assert found.largest_error > 0.1 > 1000 * alias.largest_error
     assert found.never_drawn == 0 and found.distance > 1e-3
 
 
 def test_words_at_the_end_of_too_small_a_table_are_never_drawn():
-    wanted = zipf_probabilities(WORDS)
-    found = distortion(TableSampler(wanted, 4000).implied(WORDS), wanted)
+    wanted = compute_zipf_probabilities(WORDS)
+    found = measure_distortion(TableSampler(wanted, 4000).compute_probabilities(WORDS), wanted)
     assert found.never_drawn > 1000 and found.largest_error >= 1
 
 
 def test_word2vecs_table_is_built_as_word2vec_builds_it():
-    wanted = zipf_probabilities(50)
+    wanted = compute_zipf_probabilities(50)
     table, word, upto = [], 0, wanted[0]
     for entry in range(700):  # InitUnigramTable, line by line
         table.append(word)
@@ -60,11 +60,11 @@ def test_word2vecs_table_is_built_as_word2vec_builds_it():
 
 @pytest.mark.parametrize("make", [AliasSampler, SearchSampler, lambda wanted: TableSampler(wanted, 1_000_000)])
 def test_draws_have_the_implied_probabilities(make):
-    wanted, draws = zipf_probabilities(20), 400_000
+    wanted, draws = compute_zipf_probabilities(20), 400_000
     sampler = make(wanted)
     out = np.empty(draws, np.int32)
     sampler.draw(out)
-    expected = draws * sampler.implied(20)
+    expected = draws * sampler.compute_probabilities(20)
     assert np.all(np.abs(np.bincount(out, minlength=20) - expected) < 6 * np.sqrt(expected))
 
 
@@ -82,6 +82,6 @@ def test_samplers_are_measured_from_the_shell(run, tmp_path):
 
 
 def test_the_limits_of_a_machine_are_positive_and_have_units():
-    limits = measure(seconds=0.01, matrix_bytes=1_000_000, large=64)
+    limits = measure_machine(seconds=0.01, matrix_bytes=1_000_000, large=64)
     assert limits["threads"][0] == 1 and [row["unit"] for row in limits["rows"]] == ["GFLOP/s"] * 3 + ["GB/s"] * 2
     assert all(value > 0 for row in limits["rows"] for value in row["values"])

@@ -25,19 +25,22 @@ from typer.testing import CliRunner  # noqa: E402 (torch may be missing)
 from mumon import WordVectors  # noqa: E402
 from mumon.cli import app  # noqa: E402
 from mumon.errors import DataError, OptionError, OutOfMemoryError, TrainingError  # noqa: E402
-from mumon.experiments.extrinsic import Budget, evaluate_extrinsic  # noqa: E402
-from mumon.experiments.extrinsic import worker_pool as crew_module  # noqa: E402
-from mumon.experiments.extrinsic.batches import batches  # noqa: E402
-from mumon.experiments.extrinsic.examples import load_examples  # noqa: E402
+from mumon.experiments.extrinsic import (  # noqa: E402
+    Budget,
+    evaluate_extrinsic,
+    process_pool,
+)
+from mumon.experiments.extrinsic.batches import draw_batches  # noqa: E402
+from mumon.experiments.extrinsic.evaluate import load_examples  # noqa: E402
 from mumon.experiments.extrinsic.inputs import read_inputs, write_examples, write_vectors  # noqa: E402
-from mumon.experiments.extrinsic.networks import BiLSTM, Classifier, Encoder, Tagger, Words  # noqa: E402
-from mumon.experiments.extrinsic.plan import Draw, trials  # noqa: E402
-from mumon.experiments.extrinsic.report import resampled  # noqa: E402
+from mumon.experiments.extrinsic.networks import BiLSTM, Classifier, Encoder, Tagger, WordEmbedding  # noqa: E402
+from mumon.experiments.extrinsic.plan import Draw, build_trials  # noqa: E402
+from mumon.experiments.extrinsic.report import resample_scores  # noqa: E402
 from mumon.experiments.extrinsic.training import (  # noqa: E402
     Training,
-    outcomes,
+    choose_items,
+    count_outcomes,
     read_tensors,
-    sample,
     write_tensors,
 )
 
@@ -96,7 +99,7 @@ def trial_of(mirror, vectors, folder, task="ner", **changes):
     words = examples.words()
     data = write_examples(examples, words, folder)
     written = write_vectors(vectors, words, folder, whole=examples.kind == "tags")
-    trial = replace(trials(task, data, written.digest, 1, TINY, "2")[0], **changes)
+    trial = replace(build_trials(task, data, written.digest, 1, TINY, "2")[0], **changes)
     return trial, read_inputs(folder, data, written.digest)
 
 
@@ -133,7 +136,7 @@ def test_a_sentence_is_the_largest_state_of_its_words_alone():
 def test_pairs_have_encoders_of_their_own_and_an_mlp_over_four_combinations(mirror, vectors, folder):
     _, inputs = trial_of(mirror, vectors, folder, "qnli")
     network = Classifier(inputs, width=8, hidden=512, dropout=0.0, tuned=False).eval()
-    batch = next(batches(inputs.parts["train"], np.arange(8), 8, None))
+    batch = next(draw_batches(inputs.parts["train"], np.arange(8), 8, None))
     v, w = (
         encoder(network.words(text), lengths)
         for encoder, text, lengths in zip(network.encoders, batch.texts, batch.lengths, strict=True)
@@ -152,7 +155,7 @@ def test_frozen_vectors_stay_and_tuned_ones_move_but_for_the_zero_row(mirror, ve
         known = WordVectors(vectors.index_to_key[10:], vectors.vectors[10:])  # good0 … good9 are missing
         trial, inputs = trial_of(mirror, known, folder, task)
         training = Training(trial, inputs)
-        training.epoch(inputs.parts["train"], np.arange(100))
+        training.run_epoch(inputs.parts["train"], np.arange(100))
         table = training.network.words.table.detach().numpy()
         assert not table[0].any() and np.isfinite(table).all()
         assert np.array_equal(table, inputs.vectors) == (task == "ner")
@@ -160,7 +163,7 @@ def test_frozen_vectors_stay_and_tuned_ones_move_but_for_the_zero_row(mirror, ve
 
 
 def test_missing_words_are_zero_vectors(mirror):
-    words = Words(np.array([[0, 0], [1, 2]], np.float32), tuned=False, dropout=0.0)
+    words = WordEmbedding(np.array([[0, 0], [1, 2]], np.float32), tuned=False, dropout=0.0)
     assert words(torch.tensor([[1, 0]])).tolist() == [[[1, 2], [0, 0]]]
 
 
@@ -168,15 +171,15 @@ def test_batches_have_every_item_once_and_little_filling(mirror, vectors, folder
     _, inputs = trial_of(mirror, vectors, folder)
     part = inputs.parts["train"]
     for order in (None, np.random.default_rng(1)):
-        found = list(batches(part, np.arange(240), 16, None, order))
+        found = list(draw_batches(part, np.arange(240), 16, None, order))
         assert sorted(item for batch in found for item in batch.items) == list(range(240))
         assert sum(batch.texts[0].numel() for batch in found) < 1.1 * len(part.columns[0].values)
     one, other = (
-        [tuple(b.items) for b in batches(part, np.arange(240), 16, None, np.random.default_rng(s))] for s in (1, 2)
+        [tuple(b.items) for b in draw_batches(part, np.arange(240), 16, None, np.random.default_rng(s))] for s in (1, 2)
     )
-    again = [tuple(batch.items) for batch in batches(part, np.arange(240), 16, None, np.random.default_rng(1))]
+    again = [tuple(batch.items) for batch in draw_batches(part, np.arange(240), 16, None, np.random.default_rng(1))]
     assert one == again and {frozenset(items) for items in one} != {frozenset(items) for items in other}
-    batch = next(batches(part, np.array([3]), 1, longest=None))
+    batch = next(draw_batches(part, np.array([3]), 1, longest=None))
     assert (
         batch.texts[0][0].tolist() == part.columns[0][3].tolist() and batch.labels.tolist() == part.labels[3].tolist()
     )
@@ -185,18 +188,18 @@ def test_batches_have_every_item_once_and_little_filling(mirror, vectors, folder
 def test_sentences_to_classify_are_cut_and_those_to_tag_never(mirror, vectors, folder):
     limited = replace(TINY, longest=2)
     assert (
-        trials("sst2", "", "", 1, limited, "2")[0].longest == 2
-        and trials("ner", "", "", 1, limited, "2")[0].longest is None
+        build_trials("sst2", "", "", 1, limited, "2")[0].longest == 2
+        and build_trials("ner", "", "", 1, limited, "2")[0].longest is None
     )
     _, inputs = trial_of(mirror, vectors, folder, "sst2")
-    assert max(batch.texts[0].shape[1] for batch in batches(inputs.parts["dev"], np.arange(60), 8, 2)) == 2
+    assert max(batch.texts[0].shape[1] for batch in draw_batches(inputs.parts["dev"], np.arange(60), 8, 2)) == 2
 
 
 def test_outcomes_do_not_depend_on_batches(mirror, vectors, folder):
     trial, inputs = trial_of(mirror, vectors, folder)
     network = Tagger(inputs, 8, 0.0, tuned=False)
-    together = outcomes(network, inputs, "dev", trial)
-    alone = [outcomes(network, inputs, "dev", trial, np.array([item]))[0] for item in range(60)]
+    together = count_outcomes(network, inputs, "dev", trial)
+    alone = [count_outcomes(network, inputs, "dev", trial, np.array([item]))[0] for item in range(60)]
     assert together.tolist() == np.array(alone).tolist()
 
 
@@ -228,18 +231,18 @@ def test_training_stops_when_dev_gets_no_better(mirror, vectors, folder, monkeyp
     trial, inputs = trial_of(mirror, vectors, folder, epochs=50)
     training = Training(trial, inputs)
     for reached in (10.0, 30.0, 20.0):
-        training.note(reached, 1.0)
-        assert not training.done.over(trial)
-    training.note(30.0, 1.0)  # no better than the best: patience is at its end
-    assert training.done.over(trial) and training.done.best_epoch == 2
-    assert Training(replace(trial, epochs=0), inputs).done.over(replace(trial, epochs=0))
+        training.record_epoch(reached, 1.0)
+        assert not training.done.is_over(trial)
+    training.record_epoch(30.0, 1.0)  # no better than the best: patience is at its end
+    assert training.done.is_over(trial) and training.done.best_epoch == 2
+    assert Training(replace(trial, epochs=0), inputs).done.is_over(replace(trial, epochs=0))
 
 
 def test_a_sample_of_items_depends_on_the_seed_alone(mirror, vectors, folder):
     _, inputs = trial_of(mirror, vectors, folder)
     part = inputs.parts["train"]
-    assert sample(part, None, 1).tolist() == sample(part, 240, 1).tolist() == list(range(240))
-    assert sample(part, 9, 1).tolist() == sample(part, 9, 1).tolist() != sample(part, 9, 2).tolist()
+    assert choose_items(part, None, 1).tolist() == choose_items(part, 240, 1).tolist() == list(range(240))
+    assert choose_items(part, 9, 1).tolist() == choose_items(part, 9, 1).tolist() != choose_items(part, 9, 2).tolist()
 
 
 def test_good_vectors_win_where_words_of_the_test_are_new(report):
@@ -275,7 +278,7 @@ def test_what_is_done_is_not_done_again_and_workers_change_nothing(
     )
     expected = report.score("good", "sst2")
     assert alone.score("good", "sst2") == expected
-    monkeypatch.setattr(crew_module.subprocess, "Popen", None)  # nobody is started
+    monkeypatch.setattr(process_pool.subprocess, "Popen", None)  # nobody is started
     again = evaluate_extrinsic(
         {"good": vectors}, ["sst2"], budget=TINY, seeds=(1, 2), folder=trained, workers=2, progress=False
     )
@@ -349,7 +352,7 @@ def test_resampled_seeds_vary_as_much_as_the_seeds_do():
     for _ in range(60):  # seeds whose true scores have a standard deviation of 5, items that hardly vary
         levels = random.normal(50, 5, size=3)
         outcomes = [np.column_stack([np.full(400, level), np.full(400, 100), np.full(400, 100)]) for level in levels]
-        spreads.append(resampled(outcomes, "task", 500).var())
+        spreads.append(resample_scores(outcomes, "task", 500).var())
     assert np.mean(spreads) == pytest.approx(25 / 3, rel=0.3)  # the variance of a mean of three
 
 
@@ -357,29 +360,29 @@ def test_a_worker_that_dies_while_it_waits_is_told_of(mirror, vectors, tmp_path)
     trial, _ = trial_of(mirror, vectors, tmp_path)
     order = {"job": "train", "trial": {**trial.__dict__, "draw": trial.draw.__dict__}}
     for give in (True, False):
-        with crew_module.Crew[str](tmp_path, tmp_path, 2) as crew:
-            crew.give("job", order)
-            while "result" not in crew.hear()[1]:
+        with process_pool.ProcessPool[str](tmp_path, tmp_path, 2) as pool:
+            pool.submit("job", order)
+            while "result" not in pool.collect()[1]:
                 pass
-            crew._all[0].kill()
-            crew._all[0].wait()
+            pool._all[0].kill()
+            pool._all[0].wait()
             if give:
-                crew.give("another", order)
+                pool.submit("another", order)
             with pytest.raises(OutOfMemoryError, match="one of 1 workers ended with exit code -9"):
-                crew.hear()
+                pool.collect()
 
 
 def test_a_worker_that_dies_is_told_of_and_what_was_done_is_kept(mirror, vectors, tmp_path, monkeypatch):
-    hear = crew_module.Crew.hear
+    collect = process_pool.ProcessPool.collect
 
     def kill_one(self):
-        job, message = hear(self)
+        job, message = collect(self)
         if "result" in message:
             for process in self._all:
                 process.kill()
         return job, message
 
-    monkeypatch.setattr(crew_module.Crew, "hear", kill_one)
+    monkeypatch.setattr(process_pool.ProcessPool, "collect", kill_one)
     with pytest.raises(OutOfMemoryError, match="one of 1 workers ended with exit code -9"):
         evaluate_extrinsic(vectors, ["sst2"], budget=TINY, folder=tmp_path, workers=1, progress=False)
     assert len(list(tmp_path.glob("*.dev.json"))) == 1
@@ -387,14 +390,14 @@ def test_a_worker_that_dies_is_told_of_and_what_was_done_is_kept(mirror, vectors
 
 def test_what_a_worker_cannot_do_is_one_sentence(mirror, vectors, tmp_path):
     trial, _ = trial_of(mirror, vectors, tmp_path)
-    with crew_module.Crew[str](tmp_path, tmp_path, 1) as crew:
-        crew.give("job", {"job": "train", "trial": {**trial.__dict__, "data": "gone", "draw": trial.draw.__dict__}})
+    with process_pool.ProcessPool[str](tmp_path, tmp_path, 1) as pool:
+        pool.submit("job", {"job": "train", "trial": {**trial.__dict__, "data": "gone", "draw": trial.draw.__dict__}})
         with pytest.raises(DataError, match=r"could not be kept \(FileNotFoundError: No such file .*make room"):
-            crew.hear()
-    with crew_module.Crew[str](tmp_path, tmp_path, 1) as crew:
-        crew.give("job", {"job": "train"})
+            pool.collect()
+    with process_pool.ProcessPool[str](tmp_path, tmp_path, 1) as pool:
+        pool.submit("job", {"job": "train"})
         with pytest.raises(TrainingError, match=r"could not be trained \(KeyError: 'trial'\)"):
-            crew.hear()
+            pool.collect()
 
 
 def run_cli(*arguments):
@@ -473,7 +476,7 @@ def test_ctrl_c_keeps_what_is_trained_and_leaves_no_process(mirror, saved, tmp_p
 def test_weights_are_plain_tensors_and_damaged_ones_are_none(mirror, vectors, folder, tmp_path):
     trial, inputs = trial_of(mirror, vectors, folder)
     training, path = Training(trial, inputs), tmp_path / "weights.safetensors"
-    training.note(1.0, 0.0)
+    training.record_epoch(1.0, 0.0)
     assert read_tensors(path) is None
     write_tensors(training.best, path)
     kept = read_tensors(path)

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from mumon import WordVectors, datasets
 from mumon.errors import DataError, FormatError
-from mumon.experiments.extrinsic.conll import entities, entity_counts, iob2, read_conll
-from mumon.experiments.extrinsic.examples import load_examples
-from mumon.experiments.extrinsic.glue import read_glue, words_of
+from mumon.experiments.extrinsic.conll import convert_to_iob2, count_entities, find_entities, read_conll
+from mumon.experiments.extrinsic.evaluate import load_examples
+from mumon.experiments.extrinsic.glue import read_glue, split_words
 from mumon.experiments.extrinsic.inputs import read_inputs, write_examples, write_vectors
-from mumon.experiments.extrinsic.plan import SMALL, Budget, chosen_budget, chosen_tasks, draws, trials
-from mumon.experiments.extrinsic.scores import score
+from mumon.experiments.extrinsic.plan import SMALL, Budget, build_trials, choose_budget, choose_tasks, draw_points
+from mumon.experiments.extrinsic.report import compute_f1
 
 conlleval = pytest.importorskip("conlleval")
 pytest.importorskip("seqeval")
@@ -28,10 +28,10 @@ SENTENCE = st.lists(st.tuples(st.sampled_from(TAGS), st.sampled_from(TAGS)), min
 def test_f1_is_conllevals_whatever_the_tags(sentences):
     lines = [line for pairs in sentences for line in [*(f"w {gold} {given}" for gold, given in pairs), ""]]
     theirs = conlleval.evaluate(lines)["overall"]["chunks"]
-    counts = np.array([entity_counts(*zip(*pairs, strict=True)) for pairs in sentences])
+    counts = np.array([count_entities(*zip(*pairs, strict=True)) for pairs in sentences])
     right, given_, there = counts.sum(axis=0)
     assert theirs["stats"] == {"correct": right, "pred": given_, "gold": there}
-    assert score(counts) == pytest.approx(100 * theirs["evals"]["f1"])
+    assert compute_f1(counts) == pytest.approx(100 * theirs["evals"]["f1"])
 
 
 @pytest.mark.parametrize(
@@ -48,8 +48,8 @@ def test_f1_is_conllevals_whatever_the_tags(sentences):
     ],
 )
 def test_entities_in_every_scheme(tags, found):
-    assert entities(tags.split()) == found
-    assert entities(iob2(tags.split())) == found
+    assert find_entities(tags.split()) == found
+    assert find_entities(convert_to_iob2(tags.split())) == found
 
 
 def test_conll_files_give_the_same_data_in_every_scheme(tmp_path):
@@ -90,7 +90,7 @@ def test_what_is_no_conll_file_is_refused(tmp_path, text, about):
 def test_words_keep_their_apostrophes_and_hyphens():
     text = "I can't, wo n’t; the left-wing 3.5 % 2,500 AT&T and/or it 's Mr. O'Brien's."
     words = "I|can't|,|won’t|;|the|left-wing|3.5|%|2,500|AT&T|and/or|it's|Mr|.|O'Brien's|."
-    assert "|".join(words_of(text)) == words
+    assert "|".join(split_words(text)) == words
 
 
 def test_a_word_with_a_clitic_is_one_vector_or_two(tmp_path):
@@ -215,19 +215,19 @@ def test_missing_words_are_row_zero_and_spellings_share_a_row(tmp_path):
 
 def test_draws_are_the_same_for_every_embedding_and_within_limits():
     budget = Budget(draws=2000)
-    points = draws(budget, seed=3)
+    points = draw_points(budget, seed=3)
     dropouts, rates = (np.array([getattr(point, name) for point in points]) for name in ("dropout", "rate"))
     assert 0 <= dropouts.min() < 0.01 and 0.69 < dropouts.max() <= 0.7 and abs(dropouts.mean() - 0.35) < 0.02
     assert 1e-6 <= rates.min() < 1.1e-6 and 0.9e-2 < rates.max() <= 1e-2
     assert abs(np.log10(rates).mean() + 4) < 0.1  # log-uniform: the middle of 10⁻⁶ … 10⁻² is 10⁻⁴
-    a, b = (trials("sst2", "data", vectors, 3, SMALL, "2") for vectors in ("a", "b"))
+    a, b = (build_trials("sst2", "data", vectors, 3, SMALL, "2") for vectors in ("a", "b"))
     assert [trial.draw for trial in a] == [trial.draw for trial in b] and not {t.key for t in a} & {t.key for t in b}
-    assert draws(budget, seed=4) != points
+    assert draw_points(budget, seed=4) != points
 
 
 def test_the_full_budget_is_the_papers():
-    full = chosen_budget("full")
+    full = choose_budget("full")
     assert (full.draws, full.dropout, full.rate, full.epochs, full.patience) == (10, (0.0, 0.7), (1e-6, 1e-2), 100, 2)
     assert (full.encoder_width, full.tagger_width, full.hidden) == (1024, 256, 512)
     assert full.train_sentences is full.dev_sentences is full.longest is None
-    assert chosen_tasks(["NER"]) == ["ner", "ner-tuned"]
+    assert choose_tasks(["NER"]) == ["ner", "ner-tuned"]

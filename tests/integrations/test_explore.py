@@ -29,7 +29,7 @@ from starlette.testclient import TestClient
 from mumon import WordVectors
 from mumon.errors import OptionError
 from mumon.integrations.explore import projection, serve
-from mumon.integrations.explore.app import application
+from mumon.integrations.explore.app import build_application
 from mumon.integrations.explore.maps import Maps
 from mumon.integrations.explore.models import Model, open_models
 from mumon.integrations.explore.questions import read_question
@@ -42,7 +42,7 @@ COUNTS = np.arange(len(WORDS), 0, -1) * 10
 
 
 def client(*models, words=100, base="http://127.0.0.1:8765", **options):
-    return TestClient(application(models, Maps(models, words), **options), base_url=base)
+    return TestClient(build_application(models, Maps(models, words), **options), base_url=base)
 
 
 def model(words=WORDS, vectors=VECTORS, counts=COUNTS, name="m"):
@@ -82,7 +82,7 @@ def test_pca_is_what_a_singular_value_decomposition_gives(shape):
     scales = np.linspace(3, 1, shape[1])
     vectors = (np.random.default_rng(shape[0]).standard_normal(shape) * scales).astype(np.float32)
     vectors[1] = 0
-    plane = projection.pca(vectors)
+    plane = projection.fit_pca(vectors)
     points, share = naive_pca(vectors)
     np.testing.assert_allclose(plane.place(vectors), points, atol=2e-5)
     assert plane.share == pytest.approx(share, abs=1e-6)
@@ -91,7 +91,7 @@ def test_pca_is_what_a_singular_value_decomposition_gives(shape):
 @pytest.mark.parametrize("vectors", [np.ones((4, 1)), np.zeros((3, 4)), np.ones((1, 3))], ids=["flat", "zero", "one"])
 def test_vectors_without_a_plane_still_have_places(vectors):
     made = Maps([model([f"w{i}" for i in range(len(vectors))], vectors, None)], 10).get("pca", 0)
-    assert np.isfinite(made.points).all() and made.on_grid(made.points).shape == (len(vectors), 2)
+    assert np.isfinite(made.points).all() and made.place_on_grid(made.points).shape == (len(vectors), 2)
 
 
 def test_the_second_model_is_turned_like_the_first():
@@ -105,7 +105,7 @@ def test_umap_keeps_groups_together():
     pytest.importorskip("umap")
     centres = np.eye(4, 10, dtype=np.float32) * 4
     vectors = np.repeat(centres, 15, axis=0) + RANDOM.standard_normal((60, 10)).astype(np.float32) * 0.3
-    points = projection.umap(vectors)
+    points = projection.fit_umap(vectors)
     middles = points.reshape(4, 15, 2).mean(axis=1)
     nearest = ((points[:, None] - middles) ** 2).sum(axis=2).argmin(axis=1)
     assert (nearest == np.repeat(range(4), 15)).all()
@@ -264,7 +264,7 @@ def test_words_beyond_the_map_have_a_place_on_its_plane():
     assert everywhere[0] == [decoded(sent["x"])[0], decoded(sent["y"])[0]]
     assert len(everywhere[1]) == 2 and everywhere[2] is None
     made = Maps([some], 5).get("pca", 0)
-    assert everywhere[1] == made.on_grid(made.plane.place(VECTORS[[8]]))[0].tolist()
+    assert everywhere[1] == made.place_on_grid(made.plane.place(VECTORS[[8]]))[0].tolist()
 
 
 def test_words_are_ranked_by_their_counts_not_by_their_rows():
@@ -433,15 +433,15 @@ def test_where_the_usual_port_is_taken_that_is_told_and_another_one_used(trained
         if os.name == "posix":  # connections that ended there are nobody's
             other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         with contextlib.suppress(OSError):  # taken by someone else: just as well
-            other.bind(("127.0.0.1", serve.PORT))
+            other.bind(("127.0.0.1", serve.DEFAULT_PORT))
             other.listen()
         process = start(trained[0])
         url = address(process)
-        assert f":{serve.PORT}/" not in url
+        assert f":{serve.DEFAULT_PORT}/" not in url
         assert urllib.request.urlopen(url).status == 200
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=20)
-    assert f"port {serve.PORT} is taken; using {url.split(':')[-1].strip('/')}" in err
+    assert f"port {serve.DEFAULT_PORT} is taken; using {url.split(':')[-1].strip('/')}" in err
     assert process.returncode == 143
 
 
@@ -498,5 +498,5 @@ def test_libraries_that_are_missing_are_named_with_the_command_that_installs_the
 
 def test_the_address_of_a_listener_can_be_typed():
     with serve.listen("127.0.0.1", 0) as one, serve.listen("0.0.0.0", 0) as everywhere:
-        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", serve.address_of(one))
-        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", serve.address_of(everywhere))
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", serve.find_address(one))
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", serve.find_address(everywhere))

@@ -46,17 +46,17 @@ def models(planted, tmp_path_factory):
 @pytest.fixture(scope="module")
 def served(models):
     """The addresses of a page with one model and of a page with both."""
-    from mumon.integrations.explore.app import application
+    from mumon.integrations.explore.app import build_application
 
     servers, addresses = [], []
     for some in (models[:1], models):
         listener = serve.listen("127.0.0.1", 0)
-        config = uvicorn.Config(application(some, Maps(some, 100)), log_level="error", lifespan="off", ws="none")
+        config = uvicorn.Config(build_application(some, Maps(some, 100)), log_level="error", lifespan="off", ws="none")
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         servers.append((server, thread))
-        addresses.append(serve.address_of(listener))
+        addresses.append(serve.find_address(listener))
     yield addresses
     for server, thread in servers:
         server.should_exit = True

@@ -68,9 +68,8 @@ def bench(
     Example: mumon bench corpus.txt --sentences 100000
     """
     from mumon.errors import OptionError
-    from mumon.experiments.bench.comparison import Options
-    from mumon.experiments.bench.external import external_system
-    from mumon.experiments.bench.systems import choose
+    from mumon.experiments.bench.comparison import BenchOptions
+    from mumon.experiments.bench.systems import choose_systems, parse_external_system
     from mumon.experiments.bench.work import Work
 
     progress = options.reporter(quiet)
@@ -84,9 +83,9 @@ def bench(
     if not corpus:
         raise OptionError("there is no text to train on; name at least 1 file, or ask for --sampler or --machine")
     ids = None if systems is None else options.names(systems)
-    chosen = choose(ids, [external_system(given) for given in external or ()])
+    chosen = choose_systems(ids, [parse_external_system(given) for given in external or ()])
     work = Work(dim, window, negative, epochs, min_count, sample)
-    how = Options(_thread_counts(threads, scaling), repeats, sentences, reference, quality=not no_quality)
+    how = BenchOptions(_thread_counts(threads, scaling), repeats, sentences, reference, quality=not no_quality)
     results = _compare(
         {"corpus": corpus, "folder": Path(output), "work": work, "chosen": chosen, "options": how}, progress
     )
@@ -114,20 +113,20 @@ def _thread_counts(given: str | None, scaling: bool) -> list[int] | None:
 
 def _compare(arguments: dict[str, Any], progress: Progress) -> Results:
     """The comparison; Ctrl-C ends in a sentence of its own, for what is done is kept."""
-    from mumon.experiments.bench.comparison import Stopped, compare
+    from mumon.experiments.bench.comparison import BenchInterrupted, compare
     from mumon.utils.signals import reword_interrupt
 
     try:
         return compare(**arguments, progress=progress)
-    except Stopped as stopped:
+    except BenchInterrupted as stopped:
         runs = "1 run is" if stopped.runs == 1 else f"{stopped.runs} runs are"
         raise reword_interrupt(stopped, f"stopped; {runs} kept in {arguments['folder']}") from None
 
 
 def _measure_samplers(draws: int, vocab: str, folder: Path, progress: Progress, json: bool, quiet: bool) -> None:
-    from mumon.experiments.bench.sampler_times import measure, sizes
+    from mumon.experiments.bench.sampler_times import measure_samplers, parse_sizes
 
-    results = measure(sizes(vocab), draws, folder, progress)
+    results = measure_samplers(parse_sizes(vocab), draws, folder, progress)
     if json:
         print(json_.dumps(results))
     elif not quiet:
@@ -137,10 +136,10 @@ def _measure_samplers(draws: int, vocab: str, folder: Path, progress: Progress, 
 
 
 def _measure_machine(json: bool) -> None:
-    from mumon.experiments.bench.machine import describe
-    from mumon.experiments.bench.roofline import measure
+    from mumon.experiments.bench.machine import describe_machine
+    from mumon.experiments.bench.roofline import measure_machine
 
-    machine = {**describe(), "limits": measure()}
+    machine = {**describe_machine(), "limits": measure_machine()}
     if json:
         print(json_.dumps(machine))
         return

@@ -6,17 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mumon.cli.tables import new_table, plain, stdout
-from mumon.experiments.bench.machine import shown
-from mumon.experiments.bench.quality import MEAN
+from mumon.experiments.bench.machine import format_machine
 from mumon.experiments.bench.report import (
-    mean_cell,
-    memory_cell,
-    relative_cell,
-    scaling_cell,
-    score_cell,
-    seconds_cell,
-    speed,
+    format_mean,
+    format_memory,
+    format_relative,
+    format_scaling,
+    format_score,
+    format_seconds,
+    format_speed,
 )
+from mumon.experiments.bench.runner import MEAN
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -34,7 +34,7 @@ def show(results: Results, folder: Path) -> None:
         console.print(_scaling(results))
     if results.tasks:
         console.print(_scores(results))
-    for run in results.failures():
+    for run in results.find_failed_runs():
         console.print(f"[red]{plain(run.system)} failed: {plain(run.failed)}[/]", soft_wrap=True)
     console.print(f"everything, with plots: {plain(folder)}", soft_wrap=True)
 
@@ -47,12 +47,12 @@ def _new(title: str, *columns: str) -> Table:
 
 def _speeds(results: Results, threads: int) -> Table:
     work = f"{results.corpus.tokens:,} tokens × {results.work.epochs} epoch{'s' * (results.work.epochs > 1)}"
-    about = f"{threads} thread{'s' * (threads > 1)}, {work}; × is the speed of {results.compared_with()}"
+    about = f"{threads} thread{'s' * (threads > 1)}, {work}; × is the speed of {results.find_reference()}"
     table = _new(plain(about), "seconds", "×", "raw tokens/s", "trained/s", "memory")
-    for row in results.rows():
+    for row in results.summarise():
         if row.threads == threads:
-            speeds = speed(row.raw_tokens_per_second), speed(row.trained_tokens_per_second)
-            table.add_row(plain(row.name), seconds_cell(row), relative_cell(row), *speeds, memory_cell(row))
+            speeds = format_speed(row.raw_tokens_per_second), format_speed(row.trained_tokens_per_second)
+            table.add_row(plain(row.name), format_seconds(row), format_relative(row), *speeds, format_memory(row))
     return table
 
 
@@ -60,17 +60,17 @@ def _scaling(results: Results) -> Table:
     heads = [f"{threads} thread{'s' * (threads > 1)}" for threads in results.threads]
     table = _new("seconds by threads, and the gain over the fewest", *heads)
     for system in results.systems:
-        found = {row.threads: row for row in results.rows() if row.system == system.id}
-        table.add_row(plain(system.name), *(scaling_cell(found.get(threads)) for threads in results.threads))
+        found = {row.threads: row for row in results.summarise() if row.system == system.id}
+        table.add_row(plain(system.name), *(format_scaling(found.get(threads)) for threads in results.threads))
     return table
 
 
 def _scores(results: Results) -> Table:
     table = _new("scores × 100, mean ± deviation of the runs [95 % over items]", *results.tasks, MEAN)
-    for row in results.rows():
+    for row in results.summarise():
         if row.threads == max(results.threads):
-            cells = [score_cell(row.scores.get(task)) for task in results.tasks]
-            table.add_row(plain(row.name), *cells, plain(mean_cell(row)))
+            cells = [format_score(row.scores.get(task)) for task in results.tasks]
+            table.add_row(plain(row.name), *cells, plain(format_mean(row)))
     return table
 
 
@@ -102,7 +102,7 @@ def show_samplers(results: dict[str, Any], folder: Path) -> None:
 
 def show_machine(machine: dict[str, Any]) -> None:
     """Print the description of the machine and its limits."""
-    for name, value in shown(machine):
+    for name, value in format_machine(machine):
         print(f"{name:>10}  {value}")
     limits = machine["limits"]
     table = new_table("limits", "", *(f"{threads} thread{'s' * (threads > 1)}" for threads in limits["threads"]))

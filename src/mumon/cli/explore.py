@@ -61,7 +61,7 @@ def explore(
         )
     if projection is Projection.umap:
         require_umap()
-    from mumon.integrations.explore.app import LOOPBACK, application
+    from mumon.integrations.explore.app import LOOPBACK, build_application
 
     progress = options.reporter(quiet=False)
     listener = serve.listen(host, port)  # before the models are read: a wrong address should not cost that time
@@ -72,13 +72,13 @@ def explore(
     maps = Maps(models, map_words, progress.note)
     maps.prepare(umap=projection is Projection.umap)
     local = serve.is_loopback(host)
-    page = application(models, maps, LOOPBACK if local else ["*"], projection.value)
+    page = build_application(models, maps, LOOPBACK if local else ["*"], projection.value)
     taken = listener.getsockname()[1]
-    if port is None and taken != serve.PORT:
-        progress.note(f"port {serve.PORT} is taken; using {taken}")
+    if port is None and taken != serve.DEFAULT_PORT:
+        progress.note(f"port {serve.DEFAULT_PORT} is taken; using {taken}")
     if not local:
         progress.note("warning: there is no password, and everyone who reaches this machine can read these models")
-    url = serve.address_of(listener)
+    url = serve.find_address(listener)
     print(f"{url} shows {' and '.join(one.name for one in models)}; Ctrl-C ends it", flush=True)
     if open_ if open_ is not None else serve.has_screen():
         serve.open_browser(url)

@@ -56,10 +56,10 @@ def chosen(
     name: BudgetName, draws: int | None, width: int | None, epochs: int | None, train_sentences: int | None
 ) -> Budget:
     """The budget that the options ask for."""
-    from mumon.experiments.extrinsic.plan import chosen_budget
+    from mumon.experiments.extrinsic.plan import choose_budget
 
     widths = {"encoder_width": width, "tagger_width": width}
-    return chosen_budget(name.value, draws=draws, **widths, epochs=epochs, train_sentences=train_sentences)
+    return choose_budget(name.value, draws=draws, **widths, epochs=epochs, train_sentences=train_sentences)
 
 
 def run(
@@ -77,11 +77,11 @@ def run(
     csv: bool,
 ) -> None:
     """Evaluate and show; Ctrl-C ends in a sentence of its own, for here something was kept."""
-    from mumon.experiments.extrinsic.evaluate import checked, evaluate_extrinsic
+    from mumon.experiments.extrinsic.evaluate import check_request, evaluate_extrinsic
     from mumon.utils.signals import reword_interrupt
 
     names, others = options.names(tasks), options.names((baselines or "").lower())
-    checked(names, others)  # before the models are read
+    check_request(names, others)  # before the models are read
     try:
         report = evaluate_extrinsic(
             models(),

@@ -2,8 +2,7 @@
 
 from mumon.evaluation.evaluate import evaluate
 from mumon.evaluation.report import Comparison, Report, Score
-from mumon.evaluation.suite import SUITE, load_tasks
-from mumon.evaluation.task_files import read_task
+from mumon.evaluation.task_files import SUITE, load_tasks, read_task
 from mumon.evaluation.tasks import Task
 from mumon.vectors.analogies import solve
 

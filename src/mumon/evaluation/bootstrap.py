@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-CHUNK = 1 << 19  # items drawn at once: 4 MB, which stays in the cache
+ITEMS_AT_A_TIME = 1 << 19  # items drawn at once: 4 MB, which stays in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,13 +30,13 @@ class Outcome:
     found: NDArray[np.bool_]
     gold: Array | None = None
 
-    def restricted(self, items: NDArray[np.bool_]) -> Outcome:
+    def select(self, items: NDArray[np.bool_]) -> Outcome:
         """The outcome on some of the items."""
         return Outcome(self.values[items], self.found[items], None if self.gold is None else self.gold[items])
 
     def score(self, skip_missing: bool = True) -> float:
         """The statistic × 100; nan where it is not defined."""
-        kept = self.restricted(self.found) if skip_missing else self
+        kept = self.select(self.found) if skip_missing else self
         if self.gold is None:
             return 100 * float(kept.values.mean()) if len(kept.values) else float("nan")
         assert kept.gold is not None
@@ -46,57 +46,57 @@ class Outcome:
 
         return 100 * float(spearmanr(kept.gold, kept.values)[0])
 
-    def resampled(self, resamples: int, seed: int) -> tuple[Array, Array]:
+    def resample(self, resamples: int, seed: int) -> tuple[Array, Array]:
         """The statistic × 100 on each of so many resamples of all items: missing words skipped, and counted."""
         skip: list[Array] = [np.empty(0)]
         zero: list[Array] = [np.empty(0)]
-        for drawn in item_draws(len(self.values), resamples, seed):
+        for drawn in draw_items(len(self.values), resamples, seed):
             with np.errstate(invalid="ignore", divide="ignore"):  # a resample may hold nothing to score: nan
                 if self.gold is None:
                     total = self.values[drawn].sum(axis=1)
                     skip.append(100 * total / self.found[drawn].sum(axis=1))
                     zero.append(100 * total / len(self.values))
                 else:
-                    counts = draw_counts(drawn, len(self.values))
-                    skip.append(self._spearmans(counts, self.found))
-                    zero.append(self._spearmans(counts, np.ones_like(self.found)))
+                    counts = count_draws(drawn, len(self.values))
+                    skip.append(self._resample_spearman(counts, self.found))
+                    zero.append(self._resample_spearman(counts, np.ones_like(self.found)))
         return np.concatenate(skip), np.concatenate(zero)
 
-    def _spearmans(self, counts: Array, items: NDArray[np.bool_]) -> Array:
-        kept = self.restricted(items)
+    def _resample_spearman(self, counts: Array, items: NDArray[np.bool_]) -> Array:
+        kept = self.select(items)
         assert kept.gold is not None
-        return 100 * weighted_spearman(kept.gold, kept.values, counts[:, items])
+        return 100 * compute_spearman(kept.gold, kept.values, counts[:, items])
 
 
-def item_draws(items: int, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
+def draw_items(items: int, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
     """The items of each resample, (some, items) at a time."""
     random = np.random.default_rng([seed, items])
-    at_once = max(1, CHUNK // max(items, 1))
+    at_once = max(1, ITEMS_AT_A_TIME // max(items, 1))
     for first in range(0, resamples if items else 0, at_once):
         yield random.integers(items, size=(min(at_once, resamples - first), items))
 
 
-def draw_counts(drawn: NDArray[np.int64], items: int) -> Array:
+def count_draws(drawn: NDArray[np.int64], items: int) -> Array:
     """How often each item is in each resample: with these, the sorting behind the ranks is done only once."""
     rows = np.arange(len(drawn))[:, None] * items
     return np.bincount((drawn + rows).ravel(), minlength=len(drawn) * items).reshape(-1, items).astype(np.float64)
 
 
-def weighted_spearman(x: Array, y: Array, weights: Array) -> Array:
+def compute_spearman(x: Array, y: Array, weights: Array) -> Array:
     """Spearman's correlation of x and y (n,) in which item i occurs weights[r, i] times, for each row r.
 
     >>> x, y = np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])
-    >>> weighted_spearman(x, y, np.ones((1, 3))).round(3).tolist()
+    >>> compute_spearman(x, y, np.ones((1, 3))).round(3).tolist()
     [0.5]
     """
     total = weights.sum(axis=1, keepdims=True)
-    ranks = [_ranks(values, weights) for values in (x, y)]
+    ranks = [_compute_ranks(values, weights) for values in (x, y)]
     centred = [rank - (weights * rank).sum(axis=1, keepdims=True) / total for rank in ranks]
     variances = [(weights * c * c).sum(axis=1) for c in centred]
     return np.asarray((weights * centred[0] * centred[1]).sum(axis=1) / np.sqrt(variances[0] * variances[1]))
 
 
-def _ranks(values: Array, weights: Array) -> Array:
+def _compute_ranks(values: Array, weights: Array) -> Array:
     """The mean rank of each item among its weighted peers, per row of weights."""
     distinct, group = np.unique(values, return_inverse=True)
     order = np.argsort(group, kind="stable")
@@ -106,13 +106,13 @@ def _ranks(values: Array, weights: Array) -> Array:
     return np.asarray(middle[:, group])
 
 
-def over_seeds(scores: Array, seed: int) -> Array:
+def average_over_seeds(scores: Array, seed: int) -> Array:
     """The mean over seeds of scores (seeds, resamples of the items) when the seeds are drawn anew as well.
 
     The draws depend on `seed` and the shape alone, so that those of two models can be subtracted. Drawing k seeds out
     of k shows only (k - 1) / k of the variance between them, which is made up for.
 
-    >>> over_seeds(np.array([[1.0, 2.0]]), 0).tolist()
+    >>> average_over_seeds(np.array([[1.0, 2.0]]), 0).tolist()
     [1.0, 2.0]
     """
     seeds, resamples = scores.shape
@@ -124,7 +124,7 @@ def over_seeds(scores: Array, seed: int) -> Array:
     return np.asarray(mean + math.sqrt(seeds / (seeds - 1)) * (drawn_mean - mean))
 
 
-def interval(scores: Array, level: float = 0.95) -> tuple[float, float]:
+def compute_interval(scores: Array, level: float = 0.95) -> tuple[float, float]:
     """The middle 95 % of resampled scores."""
     defined = scores[np.isfinite(scores)]
     if not len(defined):
@@ -133,6 +133,6 @@ def interval(scores: Array, level: float = 0.95) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def stream(seed: int, *names: str) -> int:
+def derive_seed(seed: int, *names: str) -> int:
     """A seed for one named thing, so that no two tasks or folds share their resamples."""
     return zlib.crc32("\t".join([str(seed), *names]).encode())

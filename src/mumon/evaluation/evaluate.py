@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,24 +12,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mumon.errors import OptionError
-from mumon.evaluation.bootstrap import Outcome, interval, stream
-from mumon.evaluation.groups import outlier_positions, purity
+from mumon.evaluation.bootstrap import Outcome, compute_interval, derive_seed
 from mumon.evaluation.report import MISSING, Missing, Report, Score
-from mumon.evaluation.suite import load_tasks
+from mumon.evaluation.task_files import load_tasks
 from mumon.evaluation.tasks import FOLDS, Fold, Task
-from mumon.evaluation.word_lookup import Finder
+from mumon.evaluation.word_lookup import WordFinder
 from mumon.utils.progress import Progress, choose_progress
 from mumon.vectors.analogies import Method, solve
-from mumon.vectors.neighbours import compute_cosines
+from mumon.vectors.neighbours import Floats, compute_cosines, scale_to_unit
 from mumon.vectors.word_vectors import WordVectors
 from mumon.word2vec import Word2Vec
 
 Vectors = WordVectors | Word2Vec | str | os.PathLike[str]
 
 RESTRICT_VOCAB = 300_000  # gensim's: rarer words are neither asked about nor answered with
-PROBES = ("king", "paris", "computer", "music", "good", "walking")
+PROBE_WORDS = ("king", "paris", "computer", "music", "good", "walking")
 # Shares of the progress bar; half of each is for the answers, half for their resampling.
-WORK = {"similarity": 40, "analogy": 200, "categories": 20, "outliers": 10}
+PROGRESS_SHARES = {"similarity": 40, "analogy": 200, "categories": 20, "outliers": 10}
+KMEANS_RESTARTS = 10  # k-means finds different clusters from different starts; the tightest is kept
 
 
 def evaluate(
@@ -57,7 +58,7 @@ def evaluate(
     (100, 3, 4)
     """
     given = models if isinstance(models, Mapping) else {"model": models}
-    named = {name: as_vectors(each) for name, each in given.items()}
+    named = {name: load_vectors(each) for name, each in given.items()}
     with choose_progress(progress) as reporter:
         chosen = load_tasks([tasks] if isinstance(tasks, str | os.PathLike | Task) else tasks, progress=reporter)
         if not named or not chosen:
@@ -65,12 +66,12 @@ def evaluate(
         report = Report(list(named), [task.name for task in chosen], seed=seed, resamples=resamples)
         report.folds = {(task.name, fold): task.fold(fold, seed) for task in chosen for fold in FOLDS}
         for name, wv in named.items():
-            finder = Finder(wv, restrict_vocab or None)
-            run = _Run(name, finder, report, method, seed, resamples, workers, reporter)
-            reporter.start(f"evaluating {name}", sum(WORK[task.kind] for task in chosen), "steps")
+            finder = WordFinder(wv, restrict_vocab or None)
+            run = _ModelRun(name, finder, report, method, seed, resamples, workers, reporter)
+            reporter.start(f"evaluating {name}", sum(PROGRESS_SHARES[task.kind] for task in chosen), "steps")
             for task in chosen:
-                run.task(task)
-            report.neighbours[name] = _neighbours(wv, probes)
+                run.run_task(task)
+            report.neighbours[name] = _find_neighbours(wv, probes)
             reporter.close()
     report.averaged = [
         task.name
@@ -82,11 +83,11 @@ def evaluate(
 
 
 @dataclass
-class _Run:
+class _ModelRun:
     """One model on its way through the tasks."""
 
     model: str
-    finder: Finder
+    finder: WordFinder
     report: Report
     method: Method
     seed: int
@@ -95,49 +96,49 @@ class _Run:
     progress: Progress
     done: int = 0
 
-    def task(self, task: Task) -> None:
-        self.report.found.setdefault(self.model, {})[task.name] = self.finder.tally(task)
+    def run_task(self, task: Task) -> None:
+        self.report.found.setdefault(self.model, {})[task.name] = self.finder.count_found(task)
         if task.kind == "categories":
-            value, covered = purity(task, self.finder, self.seed)
+            value, covered = measure_purity(task, self.finder, self.seed)
             for missing in MISSING:  # a word without a vector is in no cluster: it counts against the purity, or not
                 score = value if missing == "skip" else value * covered / len(task)
-                self._add(task.name, "", "all", missing, score, (math.nan, math.nan), len(task), covered)
+                self._add_score(task.name, "", "all", missing, score, (math.nan, math.nan), len(task), covered)
         else:
-            outcome, extra = self._outcome(task), []
+            outcome, extra = self._answer_items(task), []
             if task.kind == "outliers":  # how near to the outermost place, on average, the outliers were put
                 extra = [("position", outcome)]
                 outcome = replace(outcome, values=(outcome.values == 1).astype(np.float64))
             self.report.outcomes[self.model, task.name] = outcome
-            extra += [(section, outcome.restricted(items)) for section, items in task.groups().items()]
+            extra += [(section, outcome.select(items)) for section, items in task.groups().items()]
             parts: list[tuple[str, Fold, Outcome]] = [
-                *(("", fold, outcome.restricted(self.report.folds[task.name, fold])) for fold in FOLDS),
+                *(("", fold, outcome.select(self.report.folds[task.name, fold])) for fold in FOLDS),
                 *((section, "all", part) for section, part in extra),
             ]
             for place, (section, fold, part) in enumerate(parts):
-                self.progress.update(self.done + WORK[task.kind] * (len(parts) + place) // (2 * len(parts)))
-                self._score(task.name, section, fold, part)
-        self.done += WORK[task.kind]
+                self.progress.update(self.done + PROGRESS_SHARES[task.kind] * (len(parts) + place) // (2 * len(parts)))
+                self._add_scores(task.name, section, fold, part)
+        self.done += PROGRESS_SHARES[task.kind]
         self.progress.update(self.done)
 
-    def _outcome(self, task: Task) -> Outcome:
+    def _answer_items(self, task: Task) -> Outcome:
         """What the model says to each item."""
         if task.kind == "outliers":
-            return Outcome(*outlier_positions(task, self.finder))
+            return Outcome(*rank_outliers(task, self.finder))
         if not len(task):
             raise OptionError(f"the task {task.name} has 0 items; give it some")
-        rows = np.array([self.finder.rows(words) for words in task.items], np.int64)
+        rows = np.array([self.finder.find_rows(words) for words in task.items], np.int64)
         found = np.all(rows >= 0, axis=1)
         values = np.zeros(len(task))
         if task.kind == "similarity":
             values[found] = compute_cosines(self.finder.wv.vectors, rows[found, 0], rows[found, 1])
         else:
-            values[found] = self._answers(rows[found, :3]) == rows[found, 3]
+            values[found] = self._solve_analogies(rows[found, :3]) == rows[found, 3]
         return Outcome(values, found, task.gold)
 
-    def _answers(self, questions: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _solve_analogies(self, questions: NDArray[np.int64]) -> NDArray[np.int64]:
         wv, limit = self.finder.wv, self.finder.limit
         end = min(limit or len(wv), len(wv))
-        share = WORK["analogy"] / 2 / max(end, 1)
+        share = PROGRESS_SHARES["analogy"] / 2 / max(end, 1)
         return solve(
             wv,
             questions,
@@ -147,17 +148,17 @@ class _Run:
             on_rows=lambda rows: self.progress.update(self.done + int(share * rows)),
         )
 
-    def _score(self, task: str, section: str, fold: Fold, outcome: Outcome) -> None:
+    def _add_scores(self, task: str, section: str, fold: Fold, outcome: Outcome) -> None:
         """Both conventions for missing words, from the same resamples."""
         n, covered = len(outcome.values), int(outcome.found.sum())
-        sampled = outcome.resampled(self.resamples, stream(self.seed, task, section, fold))
+        sampled = outcome.resample(self.resamples, derive_seed(self.seed, task, section, fold))
         for missing, scores in zip(MISSING, sampled, strict=True):
             value = outcome.score(skip_missing=missing == "skip")
-            self._add(task, section, fold, missing, value, interval(scores), n, covered)
+            self._add_score(task, section, fold, missing, value, compute_interval(scores), n, covered)
             if not section:
                 self.report.samples[self.model, task, fold, missing] = scores
 
-    def _add(
+    def _add_score(
         self,
         task: str,
         section: str,
@@ -171,19 +172,63 @@ class _Run:
         self.report.scores.append(Score(self.model, task, section, fold, missing, score, *bounds, n, covered))
 
 
-def as_vectors(given: Vectors) -> WordVectors:
+def measure_purity(task: Task, finder: WordFinder, seed: int = 0) -> tuple[float, int]:
+    """How pure k-means clusters of the words are, × 100, with as many clusters as categories; and of how many words.
+
+    Purity is the share of words that are in the most frequent category of their cluster.
+    """
+    from scipy.cluster.vq import kmeans2
+
+    rows = [(finder.find(words[0])[0], section) for words, section in zip(task.items, task.sections, strict=True)]
+    known = [(row, section) for row, section in rows if row >= 0]
+    categories, labels = np.unique([section for _, section in known], return_inverse=True)
+    if len(categories) < 2:
+        return float("nan"), len(known)
+    points = np.array([scale_to_unit(finder.wv.vectors[row]) for row, _ in known], np.float64)
+    best, clusters = np.inf, labels
+    for start in range(KMEANS_RESTARTS):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a cluster may stay empty: another start will do better
+            centres, found = kmeans2(points, len(categories), minit="++", seed=np.random.default_rng([seed, start]))
+        spread = float(((points - centres[found]) ** 2).sum())
+        if spread < best:
+            best, clusters = spread, found
+    table = np.zeros((len(categories), len(categories)), int)
+    np.add.at(table, (clusters, labels), 1)
+    return 100 * float(table.max(axis=1).sum()) / len(known), len(known)
+
+
+def rank_outliers(task: Task, finder: WordFinder) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """For each item, the place of the outlier from 0 (looks most at home) to 1 (least), and whether it was found.
+
+    The word with the lowest mean cosine to the others is the one whose absence leaves the rest most compact, which is
+    Camacho-Collados and Navigli's criterion. An item needs its outlier and two of the words that belong together.
+    """
+    places, found = np.zeros(len(task)), np.zeros(len(task), bool)
+    for i, words in enumerate(task.items):
+        rows = [row for row in finder.find_rows(words[:-1]) if row >= 0]
+        stranger = finder.find(words[-1])[0]
+        found[i] = stranger >= 0 and len(rows) >= 2
+        if found[i]:
+            units: Floats = np.array([scale_to_unit(finder.wv.vectors[row]) for row in [*rows, stranger]])
+            belonging = (units @ units.T).sum(axis=1)
+            places[i] = np.mean(belonging[:-1] > belonging[-1])
+    return places, found
+
+
+def load_vectors(given: Vectors) -> WordVectors:
     """The vectors of a model, or of the file of that name."""
     if isinstance(given, Word2Vec):
         return given.wv
     return given if isinstance(given, WordVectors) else WordVectors.load(given)
 
 
-def _neighbours(wv: WordVectors, probes: Sequence[str] | None, topn: int = 6) -> dict[str, list[str]]:
+def _find_neighbours(wv: WordVectors, probes: Sequence[str] | None, topn: int = 6) -> dict[str, list[str]]:
     """The nearest words of a few: those asked for, or well-known ones, or frequent ones."""
     if probes is None:
-        known = [word for word in PROBES if wv.has_index_for(word)]
+        known = [word for word in PROBE_WORDS if wv.has_index_for(word)]
         probes = known if len(known) > 2 else [wv.index_to_key[i] for i in (50, 100, 200, 500, 1000) if i < len(wv)]
-    finder, nearest = Finder(wv), {}
+    finder, nearest = WordFinder(wv), {}
     for word in probes:
         row = finder.find(word)[0]
         nearest[word] = [near for near, _ in wv.most_similar(row, topn=topn)] if row >= 0 else []

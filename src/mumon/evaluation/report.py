@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mumon.errors import OptionError
-from mumon.evaluation.bootstrap import Outcome, interval, stream
+from mumon.evaluation.bootstrap import Outcome, compute_interval, derive_seed
 from mumon.evaluation.tasks import FOLDS, MEAN, Fold
 
 Missing = Literal["skip", "zero"]
@@ -106,7 +106,7 @@ class Report:
     def score(self, model: str, task: str, fold: Fold = "all", section: str = "", missing: Missing = "skip") -> Score:
         """One score; the task "mean" is the mean of those that every model has an answer to."""
         if task == MEAN:
-            return self._mean(model, fold, missing)
+            return self._compute_mean(model, fold, missing)
         wanted = (model, task, fold, section, missing)
         for score in self.scores:
             if (score.model, score.task, score.fold, score.section, score.missing) == wanted:
@@ -116,11 +116,11 @@ class Report:
 
     def mean(self, model: str, fold: Fold = "all", missing: Missing = "skip") -> float:
         """The mean over tasks; nan if there is no task to take it over."""
-        return self._mean(model, fold, missing).score
+        return self._compute_mean(model, fold, missing).score
 
     def compare(self, a: str, b: str, fold: Fold = "all", missing: Missing = "skip") -> list[Comparison]:
         """Is b better than a? For each averaged task and for their mean, on the same resamples of the same items."""
-        gaps = {task: self._gap(a, b, task, fold, missing) for task in self.averaged}
+        gaps = {task: self._compute_difference(a, b, task, fold, missing) for task in self.averaged}
         if gaps:
             differences, samples, counts = zip(*gaps.values(), strict=True)
             gaps[MEAN] = (float(np.mean(differences)), np.mean(samples, axis=0), sum(counts))
@@ -128,16 +128,18 @@ class Report:
         for task, (difference, sample, n) in gaps.items():
             known = sample[np.isfinite(sample)]
             better = float(np.mean(known > 0) + np.mean(known == 0) / 2) if len(known) else math.nan
-            comparisons.append(Comparison(a, b, task, fold, missing, difference, *interval(sample), better, n))
+            comparisons.append(Comparison(a, b, task, fold, missing, difference, *compute_interval(sample), better, n))
         return comparisons
 
-    def _gap(self, a: str, b: str, task: str, fold: Fold, missing: Missing) -> tuple[float, NDArray[np.float64], int]:
+    def _compute_difference(
+        self, a: str, b: str, task: str, fold: Fold, missing: Missing
+    ) -> tuple[float, NDArray[np.float64], int]:
         """b's score less a's, the same on each resample, and on how many items."""
-        pair = [self.outcomes[model, task].restricted(self.folds[task, fold]) for model in (a, b)]
+        pair = [self.outcomes[model, task].select(self.folds[task, fold]) for model in (a, b)]
         asked = pair[0].found & pair[1].found if missing == "skip" else np.ones_like(pair[0].found)
-        kept = [outcome.restricted(asked) for outcome in pair]
+        kept = [outcome.select(asked) for outcome in pair]
         scores = [outcome.score(skip_missing=False) for outcome in kept]
-        sampled = [outcome.resampled(self.resamples, stream(self.seed, task, "", fold))[1] for outcome in kept]
+        sampled = [outcome.resample(self.resamples, derive_seed(self.seed, task, "", fold))[1] for outcome in kept]
         return scores[1] - scores[0], sampled[1] - sampled[0], int(asked.sum())
 
     def to_json(self, missing: Missing = "skip") -> dict[str, Any]:
@@ -162,12 +164,12 @@ class Report:
             for model in self.models:
                 for fold in FOLDS:
                     for missing in MISSING:
-                        yield self._mean(model, fold, missing)
+                        yield self._compute_mean(model, fold, missing)
 
-    def _mean(self, model: str, fold: Fold, missing: Missing) -> Score:
+    def _compute_mean(self, model: str, fold: Fold, missing: Missing) -> Score:
         parts = [self.score(model, task, fold, "", missing) for task in self.averaged]
         value = float(np.mean([part.score for part in parts])) if parts else math.nan
         samples = [self.samples[model, task, fold, missing] for task in self.averaged]
-        bounds = interval(np.mean(samples, axis=0) if samples else np.empty(0))
+        bounds = compute_interval(np.mean(samples, axis=0) if samples else np.empty(0))
         n, covered = sum(part.n for part in parts), sum(part.covered for part in parts)
         return Score(model, MEAN, "", fold, missing, value, *bounds, n, covered)

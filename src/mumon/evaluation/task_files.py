@@ -5,20 +5,56 @@ from __future__ import annotations
 import csv
 import os
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mumon.errors import FormatError
-from mumon.evaluation.tasks import Kind, Task
+from mumon import datasets
+from mumon.errors import FormatError, OptionError
+from mumon.evaluation.tasks import Kind, Task, check_task_names, is_possessive
+from mumon.utils.progress import Progress
 from mumon.utils.text_files import read_lines
 
+# The paper's five, in the order of its Table 1. SYN is MSR's analogies, MIXED is Google's.
+SUITE = ("ws353", "men", "rw", "syn", "mixed")
 DELIMITERS = ("\t", ",", ";")
-MOST_MEMBERS = 100
+MOST_TOPIC_WORDS = 100
 COLUMNS: dict[str, int] = {"similarity": 3, "analogy": 4, "categories": 2}
 # What the columns of a header are called; a file of nothing but such words would lose its first line.
-HEADER = re.compile(r"[abcd]|word[ _-]?\d*|answer|expected|question|category|class|label|concept", re.IGNORECASE)
+HEADER_WORD = re.compile(r"[abcd]|word[ _-]?\d*|answer|expected|question|category|class|label|concept", re.IGNORECASE)
+
+
+def load_tasks(
+    names: Sequence[str | os.PathLike[str] | Task] | None = None, *, progress: Progress | None = None
+) -> list[Task]:
+    """Tasks by name (ws353, men, rw, syn, mixed) or from files of your own; without names, the paper's five.
+
+    A name that is also a file in the current folder means the data set; write ./ws353 for the file. A `Task` is taken
+    as it is.
+    """
+    given = SUITE if names is None else names
+    tasks = [each if isinstance(each, Task) else _load_task(each, progress) for each in given]
+    check_task_names(tasks)
+    return tasks
+
+
+def _load_task(name: str | os.PathLike[str], progress: Progress | None) -> Task:
+    known = datasets.ALIASES.get(str(name).lower(), str(name).lower())
+    if known in SUITE:
+        task = read_task(datasets.fetch(known, progress), name=known)
+        return _split_possessives(task) if known == "syn" else task
+    if Path(name).exists():
+        return read_task(name)
+    raise OptionError(f"{str(name)!r} is neither a file nor one of the {len(SUITE)} tasks {', '.join(SUITE)}")
+
+
+def _split_possessives(task: Task) -> Task:
+    """MSR's questions in two sections: many tokenisers leave no possessives, which then are all missing."""
+    sections = ["possessive" if any(map(is_possessive, words)) else "inflection" for words in task.items]
+    return replace(task, sections=tuple(sections))
 
 
 def read_task(path: str | os.PathLike[str], name: str | None = None, kind: Kind | None = None) -> Task:
@@ -41,24 +77,24 @@ def read_task(path: str | os.PathLike[str], name: str | None = None, kind: Kind 
     path = Path(path)
     name = name or path.stem
     if kind == "outliers":
-        return _outliers(path, name)
-    rows, sections = _rows(path)
+        return _read_outliers(path, name)
+    rows, sections = _read_rows(path)
     width = len(rows[-1])
-    kind = kind or _kind(rows, path)
+    kind = kind or _detect_kind(rows, path)
     wanted = COLUMNS[kind]
     if width < wanted or (kind != "similarity" and width > wanted):  # further columns are single raters' scores
         raise FormatError(f"{path} has {width} columns, and a task of {kind} has {wanted}; check the file")
-    header = not _is_number(rows[0][2]) if kind == "similarity" else all(map(HEADER.fullmatch, rows[0]))
+    header = not _is_number(rows[0][2]) if kind == "similarity" else all(map(HEADER_WORD.fullmatch, rows[0]))
     if header and len(rows) > 1 and not sections[0]:  # a section is never headed
         rows, sections = rows[1:], sections[1:]
-    gold = _gold(rows, path) if kind == "similarity" else None
+    gold = _parse_gold(rows, path) if kind == "similarity" else None
     if kind == "categories":
         sections = [row[1] for row in rows]
     words = {"similarity": 2, "analogy": 4, "categories": 1}[kind]
     return Task(name, kind, tuple(tuple(row[:words]) for row in rows), tuple(sections), gold)
 
 
-def _rows(path: Path) -> tuple[list[list[str]], list[str]]:
+def _read_rows(path: Path) -> tuple[list[list[str]], list[str]]:
     """The fields of each line, as many in all, and the section that each is in."""
     lines = [line for line in read_lines(path) if line.strip() and not line.startswith("#")]
     data = [line.rstrip() for line in lines if not line.startswith(":")]
@@ -74,7 +110,7 @@ def _rows(path: Path) -> tuple[list[list[str]], list[str]]:
             continue
         text = line.rstrip().rstrip(delimiter or "")
         try:
-            rows.append([field.strip() for field in _fields(text, delimiter)])
+            rows.append([field.strip() for field in _split_fields(text, delimiter)])
         except csv.Error as error:
             raise FormatError(f"{path} has a line that cannot be split ({error}): {text[:60]!r}; correct it") from None
         sections.append(section)
@@ -86,13 +122,13 @@ def _rows(path: Path) -> tuple[list[list[str]], list[str]]:
     return rows, sections
 
 
-def _fields(text: str, delimiter: str | None) -> list[str]:
+def _split_fields(text: str, delimiter: str | None) -> list[str]:
     if delimiter is None or delimiter == "\t":  # between tabs, a quotation mark is a character like any other
         return text.split(delimiter)
     return next(csv.reader([text], delimiter=delimiter))
 
 
-def _kind(rows: list[list[str]], path: Path) -> Kind:
+def _detect_kind(rows: list[list[str]], path: Path) -> Kind:
     width = len(rows[-1])
     if width < 3:
         raise FormatError(
@@ -104,7 +140,7 @@ def _kind(rows: list[list[str]], path: Path) -> Kind:
     return "similarity"
 
 
-def _gold(rows: list[list[str]], path: Path) -> NDArray[np.float64]:
+def _parse_gold(rows: list[list[str]], path: Path) -> NDArray[np.float64]:
     bad = next((row for row in rows if not _is_number(row[2])), None)
     if bad is not None:
         raise FormatError(
@@ -120,7 +156,7 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _outliers(path: Path, name: str) -> Task:
+def _read_outliers(path: Path, name: str) -> Task:
     items, sections = [], []
     for file in sorted(path.glob("*.txt")) if path.is_dir() else [path]:
         for block in re.split(r"(?m)^(?=:)", "\n".join(read_lines(file))):
@@ -134,10 +170,10 @@ def _outliers(path: Path, name: str) -> Task:
                     f"{file} has the topic {title[:60]!r} with {len(members)} words and {'some' if rest else '0'} "
                     "outliers; list 2 or more words that belong together, an empty line, then the outliers"
                 )
-            if len(members) > MOST_MEMBERS:  # each outlier takes all of them along
+            if len(members) > MOST_TOPIC_WORDS:  # each outlier takes all of them along
                 raise FormatError(
                     f"{file} has the topic {title[:60]!r} with {len(members)} words that belong together; list at most "
-                    f"{MOST_MEMBERS}"
+                    f"{MOST_TOPIC_WORDS}"
                 )
             for stranger in rest[0].split():
                 items.append((*members, stranger))

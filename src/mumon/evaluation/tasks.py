@@ -17,7 +17,7 @@ Fold = Literal["dev", "test", "all"]
 FOLDS: tuple[Fold, ...] = ("dev", "test", "all")
 
 MEAN = "mean"  # of the tasks, where one is named
-SEMANTIC = ("capital-common-countries", "capital-world", "currency", "city-in-state", "family")
+SEMANTIC_SECTIONS = ("capital-common-countries", "capital-world", "currency", "city-in-state", "family")
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,13 +62,13 @@ class Task:
         if len(found) < 2 or self.kind == "categories":
             return {}
         groups = {name: names == name for name in found if name}  # questions before the first section have none
-        if set(SEMANTIC) <= set(found):
-            semantic = np.isin(names, SEMANTIC)
+        if set(SEMANTIC_SECTIONS) <= set(found):
+            semantic = np.isin(names, SEMANTIC_SECTIONS)
             groups |= {"semantic": semantic, "syntactic": ~semantic}
         return groups
 
 
-def check_names(tasks: Sequence[Task]) -> None:
+def check_task_names(tasks: Sequence[Task]) -> None:
     """Refuse tasks that a report could not tell apart."""
     names = [task.name for task in tasks]
     for name in names:

@@ -12,10 +12,10 @@ from mumon.vectors.word_vectors import WordVectors
 AS_IS, LOWER, APOSTROPHE = "as is", "lower case", "other apostrophe"
 
 
-def spellings(word: str) -> Iterator[tuple[str, str]]:
+def list_spellings(word: str) -> Iterator[tuple[str, str]]:
     """The spellings under which a word is looked for, in order, each with what was done to it.
 
-    >>> [form for form, _ in spellings("King's")]
+    >>> [form for form, _ in list_spellings("King's")]
     ["King's", "king's", 'King’s', 'king’s']
     """
     yield word, AS_IS
@@ -27,7 +27,7 @@ def spellings(word: str) -> Iterator[tuple[str, str]]:
 
 
 @dataclass
-class Finder:
+class WordFinder:
     """The rows of words among the first `limit` of the vectors, and how they were found."""
 
     wv: WordVectors
@@ -38,14 +38,14 @@ class Finder:
         """The row of a word and how it was spelt, or -1 and "missing"."""
         if word not in self._rows:
             end = len(self.wv) if self.limit is None else self.limit
-            found = ((self.wv.key_to_index.get(form, -1), how) for form, how in spellings(word))
+            found = ((self.wv.key_to_index.get(form, -1), how) for form, how in list_spellings(word))
             self._rows[word] = next(((row, how) for row, how in found if 0 <= row < end), (-1, "missing"))
         return self._rows[word]
 
-    def rows(self, words: Iterable[str]) -> list[int]:
+    def find_rows(self, words: Iterable[str]) -> list[int]:
         """The rows of words, -1 for those that are missing."""
         return [self.find(word)[0] for word in words]
 
-    def tally(self, task: Task) -> dict[str, int]:
+    def count_found(self, task: Task) -> dict[str, int]:
         """How many different words of a task were found in which way."""
         return dict(Counter(self.find(word)[1] for word in {word for item in task.items for word in item}))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from mumon.errors import OptionError
+from mumon.errors import CorpusError, OptionError
 
 try:
     from sklearn.base import BaseEstimator, TransformerMixin
@@ -22,7 +23,18 @@ if TYPE_CHECKING:
     from mumon.vectors.word_vectors import WordVectors
     from mumon.word2vec import Word2Vec
 
-TRAINING = ("vector_size", "window", "min_count", "epochs", "sg", "alpha", "sample", "negative", "update", "workers")
+TRAINING_OPTIONS = (
+    "vector_size",
+    "window",
+    "min_count",
+    "epochs",
+    "sg",
+    "alpha",
+    "sample",
+    "negative",
+    "update",
+    "workers",
+)
 
 
 class Word2VecVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -123,19 +135,19 @@ class Word2VecVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Iterable[Any], y: Any = None) -> Word2VecVectorizer:
         """Learn vectors from documents (unless some were given), and what their pooling needs."""
-        self._fit(self._documents(X))
+        self._fit(self._read_documents(X))
         return self
 
     def fit_transform(self, X: Iterable[Any], y: Any = None) -> npt.NDArray[np.float32]:
         """`fit`, then `transform` the same documents, which are read just once."""
-        documents = self._documents(X)
+        documents = self._read_documents(X)
         self._fit(documents)
         return self._transform(documents)
 
     def transform(self, X: Iterable[Any]) -> npt.NDArray[np.float32]:
         """A row for every document."""
         check_is_fitted(self, "wv_")
-        return self._transform(self._documents(X))
+        return self._transform(self._read_documents(X))
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """The names of the columns: word2vec0, word2vec1 …"""
@@ -147,7 +159,7 @@ class Word2VecVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         from mumon.vectors.pooling import count_words, find_common_direction, find_rows, sif_weights
 
         self._check_choices()
-        wv = self._fitted_vectors(documents)
+        wv = self._find_vectors(documents)
         self.wv_, self.n_features_out_ = wv, wv.vector_size
         self.weights_ = self.component_ = None
         if self.pooling == "sif":
@@ -156,15 +168,15 @@ class Word2VecVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             counted = wv.counts is not None and bool(wv.counts.any())
             self.weights_ = sif_weights(wv.counts if counted else count_words(rows, len(wv)), a)  # type: ignore[arg-type]
             if self.remove_component:
-                self.component_ = find_common_direction(self._pooled(documents))
+                self.component_ = find_common_direction(self._pool(documents))
 
-    def _fitted_vectors(self, documents: list[list[str]]) -> WordVectors:
+    def _find_vectors(self, documents: list[list[str]]) -> WordVectors:
         from mumon.vectors.word_vectors import WordVectors
         from mumon.word2vec import Word2Vec
 
         if self.vectors is None:
-            options = {name: getattr(self, name) for name in TRAINING}
-            self.model_ = Word2Vec(documents, seed=self._seed(), progress=self.progress, **options)
+            options = {name: getattr(self, name) for name in TRAINING_OPTIONS}
+            self.model_ = Word2Vec(documents, seed=self._draw_seed(), progress=self.progress, **options)
             return self.model_.wv
         self.__dict__.pop("model_", None)  # of an earlier fit
         if isinstance(self.vectors, WordVectors):
@@ -176,13 +188,13 @@ class Word2VecVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         kind = type(self.vectors).__name__
         raise OptionError(f"vectors is a {kind}; it must be WordVectors, a Word2Vec, a path or None")
 
-    def _seed(self) -> int:
+    def _draw_seed(self) -> int:
         if isinstance(self.random_state, int | np.integer):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
-    def _pooled(self, documents: list[list[str]]) -> npt.NDArray[np.float32]:
-        from mumon.vectors.pooling import find_rows, pool_rows
+    def _pool(self, documents: list[list[str]]) -> npt.NDArray[np.float32]:
+        from mumon.vectors.pooling import pool_rows, find_rows
 
         return pool_rows(*find_rows(documents, self.wv_.key_to_index), self.wv_.vectors, self.weights_)
 
@@ -190,7 +202,7 @@ class Word2VecVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         from mumon.vectors.pooling import remove_direction, scale_rows_to_unit
 
         self._check_choices()
-        result = self._pooled(documents)
+        result = self._pool(documents)
         if self.component_ is not None:
             result = remove_direction(result, self.component_)
         return scale_rows_to_unit(result) if self.norm == "l2" else result
@@ -201,11 +213,9 @@ class Word2VecVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if self.norm not in (None, "l2"):
             raise OptionError(f"norm is {self.norm!r}; it must be None or l2")
 
-    def _documents(self, X: Any) -> list[list[str]]:
-        from mumon.integrations.documents import column_of, token_lists, word_splitter
-
-        split = word_splitter(self.token_pattern) if self.tokenizer is None else self.tokenizer
-        return token_lists(column_of(X), (lambda text: split(text.lower())) if self.lowercase else split)
+    def _read_documents(self, X: Any) -> list[list[str]]:
+        split = compile_splitter(self.token_pattern) if self.tokenizer is None else self.tokenizer
+        return split_documents(read_column(X), (lambda text: split(text.lower())) if self.lowercase else split)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "wv_")
@@ -219,3 +229,52 @@ class Word2VecVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.non_deterministic = self.vectors is None and threads != 1
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+
+def compile_splitter(pattern: Any) -> Callable[[str], list[str]]:
+    """What finds the words of a text by a regular expression, or its one group.
+
+    >>> compile_splitter(r"\\b\\w\\w+\\b")("I saw a cat")
+    ['saw', 'cat']
+    """
+    try:
+        compiled = re.compile(pattern)
+    except (re.error, TypeError) as error:
+        raise OptionError(f"token_pattern is no regular expression ({error}); correct it") from None
+    if compiled.groups > 1:
+        raise OptionError(f"token_pattern has {compiled.groups} groups; it must have at most 1")
+    return compiled.findall
+
+
+def split_documents(documents: Iterable[Any], tokens_of: Callable[[str], Iterable[str]]) -> list[list[str]]:
+    """Documents as lists of words: strings by way of `tokens_of`, lists of words as they are."""
+    lists: list[list[str]] = []
+    for number, document in enumerate(documents):
+        if isinstance(document, bytes):
+            document = document.decode("utf-8", "replace")
+        is_text = isinstance(document, str)
+        if not is_text and not (isinstance(document, Iterable) and not isinstance(document, Mapping)):
+            kind = type(document).__name__
+            raise CorpusError(f"document {number} is a {kind}, not text or a list of words; fill it in or drop it")
+        tokens = list(tokens_of(document) if is_text else document)
+        for token in tokens:
+            if not isinstance(token, str):
+                raise CorpusError(
+                    f"document {number} holds {token!r}, a {type(token).__name__} and no word; convert it with str()"
+                )
+        lists.append(tokens)
+    return lists
+
+
+def read_column(X: Any) -> Iterable[Any]:
+    """The documents, one after the other: a table of one column is that column."""
+    if isinstance(X, str | bytes):
+        raise CorpusError("a single string was given where a list of documents is wanted; put it into a list")
+    shape = getattr(X, "shape", None)
+    if isinstance(shape, tuple) and len(shape) != 1:
+        if len(shape) != 2 or shape[1] != 1 or hasattr(X, "tocsr"):
+            raise CorpusError(f"a table of shape {shape} is no list of documents; give one column of text")
+        return np.asarray(X, object)[:, 0]
+    if not isinstance(X, Iterable):
+        raise CorpusError(f"a {type(X).__name__} is no list of documents; give an iterable of strings or token lists")
+    return X

@@ -10,23 +10,24 @@ from pathlib import Path
 from signal import SIGINT
 from typing import TYPE_CHECKING
 
-from mumon.errors import OptionError
-from mumon.experiments.bench.quality import MEAN, load_or_explain, score
+from mumon.errors import MumonError, OptionError
 from mumon.experiments.bench.results import Results
-from mumon.experiments.bench.runner import Run, Runner
-from mumon.experiments.bench.systems import Chosen, System, choose
+from mumon.experiments.bench.runner import MEAN, Run, Runner
+from mumon.experiments.bench.systems import System, SystemChoice, choose_systems
 from mumon.experiments.bench.work import BenchCorpus, Work, prepare_corpus
 from mumon.utils.progress import Progress
 from mumon.utils.signals import Interrupted
 
 if TYPE_CHECKING:
     from mumon.evaluation import Task
+    from mumon.vectors.word_vectors import WordVectors
 
 REFERENCE = "gensim-cbow"
+RESAMPLES = 1000
 
 
 @dataclass(frozen=True)
-class Options:
+class BenchOptions:
     """How a comparison is made. Without `threads`, all cores; `quality` asks for the scores beside the speed."""
 
     threads: Sequence[int] | None = None
@@ -36,7 +37,7 @@ class Options:
     quality: bool = True
 
 
-class Stopped(Interrupted):
+class BenchInterrupted(Interrupted):
     """Ctrl-C or another signal, when some `runs` were finished and are kept."""
 
     def __init__(self, runs: int, signum: int) -> None:
@@ -48,8 +49,8 @@ def compare(
     corpus: Sequence[str],
     folder: Path,
     work: Work | None = None,
-    chosen: Chosen | None = None,
-    options: Options | None = None,
+    chosen: SystemChoice | None = None,
+    options: BenchOptions | None = None,
     progress: Progress | None = None,
 ) -> Results:
     """Train every system on the same text and write what it took and gave into `folder`.
@@ -57,11 +58,11 @@ def compare(
     After each run results.json and results.md are written anew, and the plots after each round and on Ctrl-C; those of
     an earlier comparison go when the first run is done. The text and the vectors are in a hidden folder meanwhile.
     """
-    from mumon.experiments.bench.machine import describe
+    from mumon.experiments.bench.machine import describe_machine
     from mumon.experiments.bench.report import write_report
     from mumon.utils.threads import available_cores
 
-    work, chosen, options = work or Work(), chosen or choose(), options or Options()
+    work, chosen, options = work or Work(), chosen or choose_systems(), options or BenchOptions()
     progress = progress or Progress()
     threads = sorted(set(options.threads or [available_cores()]))
     if threads[0] < 1 or options.repeats < 1:
@@ -73,20 +74,20 @@ def compare(
     try:
         progress.note("reading the text …")
         text = prepare_corpus(corpus, here, work, options.sentences)
-        tasks, trouble = load_or_explain(progress) if options.quality else ([], None)
-        results = Results(work, text, chosen.systems, threads, options.repeats, options.reference, describe())
+        tasks, trouble = load_tasks_or_explain(progress) if options.quality else ([], None)
+        results = Results(work, text, chosen.systems, threads, options.repeats, options.reference, describe_machine())
         results.left_out, results.tasks = chosen.left_out, [task.name for task in tasks]
         results.notes = [note for note in (chosen.note(), trouble) if note is not None]
         for note in results.notes:
             progress.note(note)
         try:
-            for round_ends in _rounds(results, Runner(here, text, work), tasks, progress):
+            for round_ends in _run_rounds(results, Runner(here, text, work), tasks, progress):
                 write_report(results, folder, plots=round_ends)
         except KeyboardInterrupt as error:
             if not results.runs:
                 raise
             write_report(results, folder)
-            raise Stopped(len(results.runs), getattr(error, "signum", SIGINT)) from None
+            raise BenchInterrupted(len(results.runs), getattr(error, "signum", SIGINT)) from None
         return results
     finally:
         progress.close()
@@ -107,7 +108,7 @@ def schedule(systems: Sequence[System], threads: Sequence[int], repeats: int) ->
                 yield repeat, count, system
 
 
-def _rounds(results: Results, runner: Runner, tasks: list[Task], progress: Progress) -> Iterator[bool]:
+def _run_rounds(results: Results, runner: Runner, tasks: list[Task], progress: Progress) -> Iterator[bool]:
     """Make all runs; after each, says whether it was the last of its round. A system that fails is not tried again."""
     plan = list(schedule(results.systems, results.threads, results.repeats))
     progress.start("warming up", len(results.systems), "systems")
@@ -122,9 +123,9 @@ def _rounds(results: Results, runner: Runner, tasks: list[Task], progress: Progr
             progress.update(place)
             run, vectors = runner.run(system, threads, repeat)
             if vectors is not None and tasks:
-                score(run, vectors, tasks)
+                score_run(run, vectors, tasks)
             results.runs.append(run)
-            said = f"{system.name}: {told(run, results.corpus, results.work)}"
+            said = f"{system.name}: {format_run(run, results.corpus, results.work)}"
             if run.failed is None:
                 progress.finish(said)
             else:
@@ -134,7 +135,7 @@ def _rounds(results: Results, runner: Runner, tasks: list[Task], progress: Progr
         yield last
 
 
-def told(run: Run, corpus: BenchCorpus, work: Work) -> str:
+def format_run(run: Run, corpus: BenchCorpus, work: Work) -> str:
     """One run in a few words."""
     if run.failed is not None:
         return f"failed after {run.seconds:.1f} s: {run.failed}"
@@ -145,3 +146,26 @@ def told(run: Run, corpus: BenchCorpus, work: Work) -> str:
     if MEAN in run.scores:
         parts.append(f"mean score {run.scores[MEAN]:.1f}")
     return ", ".join(parts)
+
+
+def load_tasks_or_explain(progress: Progress) -> tuple[list[Task], str | None]:
+    """The tasks, or none and a sentence why: a benchmark of speed is still worth having."""
+    from mumon.evaluation import load_tasks
+
+    try:
+        return load_tasks(progress=progress), None
+    except (MumonError, OSError) as error:
+        return [], f"quality is not measured: {error}"
+
+
+def score_run(run: Run, vectors: WordVectors, tasks: list[Task]) -> None:
+    """Put the scores × 100 of all items into a run, and the mean's interval and halves. Missing words are skipped."""
+    from mumon.evaluation import evaluate
+
+    report = evaluate(vectors, tasks, resamples=RESAMPLES, restrict_vocab=None, probes=(), progress=False)
+    run.scores = {task.name: report.score("model", task.name).score for task in tasks}
+    if report.averaged:
+        mean = report.score("model", MEAN)
+        run.scores[MEAN] = mean.score
+        run.interval = (mean.low, mean.high)
+        run.halves = {"dev": report.mean("model", "dev"), "test": report.mean("model", "test")}

@@ -12,38 +12,38 @@ from pathlib import Path
 from typing import Any
 
 PACKAGES = ("numpy", "scipy", "numba", "llvmlite")
-CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+CACHE_FOLDER = Path("/sys/devices/system/cpu/cpu0/cache")
 
 
-def describe() -> dict[str, Any]:
+def describe_machine() -> dict[str, Any]:
     """The processor, its caches, the memory and every version that matters; no name and no path of this machine."""
     from mumon import __version__
-    from mumon.experiments.bench.systems import DISTRIBUTIONS, peer_version
+    from mumon.experiments.bench.systems import DISTRIBUTIONS, find_peer_version
     from mumon.utils.threads import available_cores
 
     return {
         "date": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
-        "cpu": _cpu(),
+        "cpu": _find_cpu(),
         "architecture": platform.machine(),
         "cores": available_cores(),
         "all_cores": os.cpu_count(),
-        "caches": _caches(),
+        "caches": _read_caches(),
         "memory_bytes": _memory(),
         "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
         "os": platform.platform(),
         "python": platform.python_version(),
         "mumon": __version__,
-        "commit": commit(),
-        **{name: _version(name) for name in PACKAGES},
-        "blas": _blas(),
-        "peers": {name: peer_version(name) for name in DISTRIBUTIONS},
+        "commit": find_commit(),
+        **{name: _find_version(name) for name in PACKAGES},
+        "blas": _find_blas(),
+        "peers": {name: find_peer_version(name) for name in DISTRIBUTIONS},
     }
 
 
-def shown(machine: dict[str, Any]) -> list[tuple[str, str]]:
+def format_machine(machine: dict[str, Any]) -> list[tuple[str, str]]:
     """The description as lines for people.
 
-    >>> dict(shown(describe()))["Python"] == platform.python_version()
+    >>> dict(format_machine(describe_machine()))["Python"] == platform.python_version()
     True
     """
     cores = f"{machine['cores']} cores" + (
@@ -68,25 +68,25 @@ def shown(machine: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def commit() -> str | None:
+def find_commit() -> str | None:
     """The commit of the checkout that mumon is imported from, with a + if files differ from it; None elsewhere."""
     package = Path(__file__).resolve().parents[2]
     try:
-        top, head = (_git(package, "rev-parse", *what) for what in (["--show-toplevel"], ["--short", "HEAD"]))
+        top, head = (_run_git(package, "rev-parse", *what) for what in (["--show-toplevel"], ["--short", "HEAD"]))
         if Path(top, "src", "mumon").resolve() != package:  # the repository of a project that only uses mumon
             return None
-        return head + "+" * bool(_git(package, "status", "--porcelain", "--untracked-files=no"))
+        return head + "+" * bool(_run_git(package, "status", "--porcelain", "--untracked-files=no"))
     except (OSError, subprocess.SubprocessError):
         return None
 
 
-def _git(folder: Path, *arguments: str) -> str:
+def _run_git(folder: Path, *arguments: str) -> str:
     return subprocess.run(
         ["git", "-C", str(folder), *arguments], check=True, capture_output=True, text=True, timeout=10
     ).stdout.strip()
 
 
-def _cpu() -> str:
+def _find_cpu() -> str:
     try:
         if sys.platform == "darwin":
             return subprocess.run(
@@ -100,10 +100,10 @@ def _cpu() -> str:
     return platform.processor() or "unknown processor"
 
 
-def _caches() -> dict[str, str]:
+def _read_caches() -> dict[str, str]:
     """Sizes by level, of data caches: {"1": "48K", …}."""
     found = {}
-    for index in sorted(CACHES.glob("index*")):
+    for index in sorted(CACHE_FOLDER.glob("index*")):
         try:
             kind, level, size = ((index / name).read_text().strip() for name in ("type", "level", "size"))
         except OSError:
@@ -120,14 +120,14 @@ def _memory() -> int | None:
         return None
 
 
-def _version(name: str) -> str | None:
+def _find_version(name: str) -> str | None:
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return None
 
 
-def _blas() -> str | None:
+def _find_blas() -> str | None:
     """The BLAS of NumPy, whose products are the yardstick of the roofline."""
     import numpy  # noqa: F401  loaded now so that it can be asked
     from threadpoolctl import threadpool_info

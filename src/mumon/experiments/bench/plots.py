@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mumon.experiments.bench.quality import MEAN
-from mumon.experiments.bench.report import QUALITY_NAME, TIMES_NAME
-from mumon.experiments.bench.results import Results, Row
-from mumon.experiments.bench.systems import DISTRIBUTIONS, SPOKEN, System
+from mumon.experiments.bench.results import Results, SummaryRow
+from mumon.experiments.bench.runner import MEAN
+from mumon.experiments.bench.systems import DISTRIBUTIONS, OBJECTIVE_NAMES, System
 from mumon.experiments.plot_style import COLOURS, INK, MARKS, STYLE, save_figure
 
-UNITS = ((3 * 3600.0, 3600.0, "hours"), (600.0, 60.0, "minutes"), (0.0, 1.0, "seconds"))  # from, divisor, name
+TIMES_NAME, QUALITY_NAME = PLOT_NAMES = ("training-time", "quality")
+TIME_UNITS = ((3 * 3600.0, 3600.0, "hours"), (600.0, 60.0, "minutes"), (0.0, 1.0, "seconds"))  # from, divisor, name
 LINE_HEIGHT, LETTER_WIDTH = 12.0, 5.2  # of the labels of points, in typographical points
 
 
@@ -21,9 +21,9 @@ def draw_times(results: Results, folder: Path) -> list[Path]:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    rows = results.rows()
-    divisor, unit = _unit(rows)
-    objectives = [name for name in SPOKEN if any(_system(results, row).objective == name for row in rows)]
+    rows = results.summarise()
+    divisor, unit = _choose_unit(rows)
+    objectives = [name for name in OBJECTIVE_NAMES if any(_find_system(results, row).objective == name for row in rows)]
     with rc_context(STYLE):
         if len({row.threads for row in rows}) > 1:
             figure = Figure(figsize=(4.6 * len(objectives), 4.4), layout="constrained")
@@ -32,7 +32,7 @@ def draw_times(results: Results, folder: Path) -> list[Path]:
                 _draw_lines(axes, results, objective, divisor)
             panels[0].set_ylabel(f"training time, {unit}")
         else:
-            counts = [sum(_system(results, row).objective == name for row in rows) for name in objectives]
+            counts = [sum(_find_system(results, row).objective == name for row in rows) for name in objectives]
             figure = Figure(figsize=(8.0, 1.0 + 0.42 * sum(counts) + 0.5 * len(counts)), layout="constrained")
             panels = figure.subplots(len(counts), 1, sharex=True, squeeze=False, height_ratios=counts)[:, 0]
             for axes, objective in zip(panels, objectives, strict=True):
@@ -47,15 +47,15 @@ def draw_quality(results: Results, folder: Path) -> list[Path]:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    rows = [row for row in results.rows() if row.threads == max(results.threads) and MEAN in row.scores]
+    rows = [row for row in results.summarise() if row.threads == max(results.threads) and MEAN in row.scores]
     if not rows:
         return []
-    divisor, unit = _unit(rows)
+    divisor, unit = _choose_unit(rows)
     with rc_context(STYLE):
         figure = Figure(figsize=(8.0, 5.0), layout="constrained")
         axes = figure.add_subplot()
         for row in rows:
-            system = _system(results, row)
+            system = _find_system(results, row)
             bounds = row.interval or (row.scores[MEAN], row.scores[MEAN])
             axes.errorbar(
                 [row.seconds / divisor],
@@ -63,13 +63,13 @@ def draw_quality(results: Results, folder: Path) -> list[Path]:
                 yerr=[[row.scores[MEAN] - bounds[0]], [bounds[1] - row.scores[MEAN]]],
                 fmt="o" if system.objective == "cbow" else "s",
                 markersize=8,
-                color=_colour(results, system),
-                ecolor=(*_rgb(_colour(results, system)), 0.35),
+                color=_choose_colour(results, system),
+                ecolor=(*_parse_colour(_choose_colour(results, system)), 0.35),
                 elinewidth=1.2,
             )
         axes.set_xscale("log")
         axes.margins(x=0.18, y=0.12)
-        _plain_ticks(axes.xaxis)
+        _set_plain_ticks(axes.xaxis)
         axes.set(xlabel=f"training time, {unit}", ylabel="mean score × 100")
         axes.set_title("Quality against time (○ CBOW, □ skip-gram; bars: 95 % interval over items)")
         _label_points(axes, rows, divisor)
@@ -80,15 +80,15 @@ def _draw_lines(axes: Any, results: Results, objective: str, divisor: float) -> 
     """Time against threads, a line per system; a colour per implementation, a mark per variant of it."""
     seen: dict[str, int] = {}
     for system in results.systems:
-        rows = [row for row in results.rows() if row.system == system.id]
+        rows = [row for row in results.summarise() if row.system == system.id]
         if system.objective != objective or not rows:
             continue
         variant = seen[system.implementation] = seen.get(system.implementation, -1) + 1
         axes.errorbar(
             [row.threads for row in rows],
             [row.seconds / divisor for row in rows],
-            yerr=_ranges(rows, divisor),
-            color=_colour(results, system),
+            yerr=_compute_ranges(rows, divisor),
+            color=_choose_colour(results, system),
             marker=MARKS[variant % len(MARKS)],
             linestyle=("-", "--", ":", "-.")[variant % 4],
             capsize=2,
@@ -98,29 +98,29 @@ def _draw_lines(axes: Any, results: Results, objective: str, divisor: float) -> 
     axes.set_yscale("log")
     axes.set_xticks(results.threads, [str(threads) for threads in results.threads], minor=False)
     axes.minorticks_off()
-    _plain_ticks(axes.yaxis)
-    axes.set(xlabel="threads", title=SPOKEN[objective])
+    _set_plain_ticks(axes.yaxis)
+    axes.set(xlabel="threads", title=OBJECTIVE_NAMES[objective])
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, fontsize=8.5)
 
 
 def _draw_bars(axes: Any, results: Results, objective: str, divisor: float) -> None:
-    rows = [row for row in results.rows() if _system(results, row).objective == objective]
+    rows = [row for row in results.summarise() if _find_system(results, row).objective == objective]
     rows.sort(key=lambda row: row.seconds)
     places = list(range(len(rows)))
-    colours = [_colour(results, _system(results, row)) for row in rows]
+    colours = [_choose_colour(results, _find_system(results, row)) for row in rows]
     axes.barh(places, [row.seconds / divisor for row in rows], color=colours, height=0.68)
     if any(row.repeats > 1 for row in rows):
         axes.errorbar(
             [row.seconds / divisor for row in rows],
             places,
-            xerr=_ranges(rows, divisor),
+            xerr=_compute_ranges(rows, divisor),
             fmt="none",
             ecolor=INK,
             capsize=3,
         )
     for place, row in zip(places, rows, strict=True):
         axes.annotate(
-            _three_digits(row.seconds / divisor),
+            _format_three_digits(row.seconds / divisor),
             (row.slowest / divisor, place),
             xytext=(6, 0),
             textcoords="offset points",
@@ -131,10 +131,10 @@ def _draw_bars(axes: Any, results: Results, objective: str, divisor: float) -> N
     axes.invert_yaxis()
     axes.grid(False, axis="y")
     axes.margins(x=0.1)
-    axes.set_title(SPOKEN[objective])
+    axes.set_title(OBJECTIVE_NAMES[objective])
 
 
-def _label_points(axes: Any, rows: Sequence[Row], divisor: float) -> None:
+def _label_points(axes: Any, rows: Sequence[SummaryRow], divisor: float) -> None:
     """Names beside the points, towards the middle if they fit, as near as they touch no point and no other name."""
     axes.figure.draw_without_rendering()  # places are known only once the axes are
     scale = 72 / axes.figure.dpi
@@ -167,37 +167,37 @@ def _label_points(axes: Any, rows: Sequence[Row], divisor: float) -> None:
         )
 
 
-def _three_digits(value: float) -> str:
+def _format_three_digits(value: float) -> str:
     return f"{value:.{0 if value >= 100 else 1 if value >= 10 else 2}f}"
 
 
-def _ranges(rows: Sequence[Row], divisor: float) -> list[list[float]]:
+def _compute_ranges(rows: Sequence[SummaryRow], divisor: float) -> list[list[float]]:
     below = [(row.seconds - row.fastest) / divisor for row in rows]
     return [below, [(row.slowest - row.seconds) / divisor for row in rows]]
 
 
-def _unit(rows: Sequence[Row]) -> tuple[float, str]:
+def _choose_unit(rows: Sequence[SummaryRow]) -> tuple[float, str]:
     longest = max(row.seconds for row in rows)
-    return next((divisor, name) for least, divisor, name in UNITS if longest >= least)
+    return next((divisor, name) for least, divisor, name in TIME_UNITS if longest >= least)
 
 
-def _system(results: Results, row: Row) -> System:
+def _find_system(results: Results, row: SummaryRow) -> System:
     return next(system for system in results.systems if system.id == row.system)
 
 
-def _colour(results: Results, system: System) -> str:
+def _choose_colour(results: Results, system: System) -> str:
     """One colour per implementation, the same in every plot: mumon's, the peers', then whoever else takes part."""
     known = dict.fromkeys(["mumon", *DISTRIBUTIONS, *(each.implementation for each in results.systems)])
     return COLOURS[list(known).index(system.implementation) % len(COLOURS)]
 
 
-def _rgb(colour: str) -> tuple[float, float, float]:
+def _parse_colour(colour: str) -> tuple[float, float, float]:
     from matplotlib.colors import to_rgb
 
     return to_rgb(colour)  # type: ignore[no-any-return]
 
 
-def _plain_ticks(axis: Any) -> None:
+def _set_plain_ticks(axis: Any) -> None:
     """1, 1.5, 2, 3, 5, 7, 10 … on a logarithmic axis, as plain numbers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mumon.experiments.bench.machine import shown
-from mumon.experiments.bench.quality import MEAN
-from mumon.experiments.bench.results import Results, Row
+from mumon.experiments.bench.machine import format_machine
+from mumon.experiments.bench.plots import PLOT_NAMES, draw_quality, draw_times
+from mumon.experiments.bench.results import Results, SummaryRow
+from mumon.experiments.bench.runner import MEAN
 from mumon.experiments.plot_style import FORMATS
 from mumon.utils.atomic import atomic_file
 
 REPORT_NAME = "results.md"
-TIMES_NAME, QUALITY_NAME = PLOT_NAMES = ("training-time", "quality")
 
 
 def write_report(results: Results, folder: Path, plots: bool = True) -> list[Path]:
@@ -20,10 +20,8 @@ def write_report(results: Results, folder: Path, plots: bool = True) -> list[Pat
         for path in (folder / f"{name}.{kind}" for name in PLOT_NAMES for kind in FORMATS):
             path.unlink(missing_ok=True)
     paths = [results.save(folder)]
-    if plots and results.rows():
+    if plots and results.summarise():
         try:
-            from mumon.experiments.bench.plots import draw_quality, draw_times
-
             drawn = [*draw_times(results, folder), *draw_quality(results, folder)]
         except ImportError:
             drawn = []
@@ -32,11 +30,11 @@ def write_report(results: Results, folder: Path, plots: bool = True) -> list[Pat
                 results.notes.append(note)
         paths += drawn
     with atomic_file(folder / REPORT_NAME) as file:
-        file.write(markdown(results).encode())
+        file.write(format_markdown(results).encode())
     return [*paths, folder / REPORT_NAME]
 
 
-def markdown(results: Results) -> str:
+def format_markdown(results: Results) -> str:
     """The whole report."""
     work, corpus = results.work, results.corpus
     sentences = [
@@ -51,49 +49,51 @@ def markdown(results: Results) -> str:
     if not results.complete:
         sentences.append("**Not all runs were made.**")
     parts = ["# mumon bench", "\n".join(sentences)]
-    parts += [_table(results, threads) for threads in results.threads]
+    parts += [_format_table(results, threads) for threads in results.threads]
     if len(results.threads) > 1:
-        parts.append(_scaling(results))
-    parts += [_explanation(results), *[f"- {note}" for note in results.notes]]
+        parts.append(_format_scaling(results))
+    parts += [_explain_columns(results), *[f"- {note}" for note in results.notes]]
     names = {system.id: system.name for system in results.systems}
-    parts += [f"- {names[run.system]} ({run.threads} threads) failed: {run.failed}" for run in results.failures()]
-    parts += ["## Machine", _lines(["", ""], [list(pair) for pair in shown(results.machine)], "---")]
+    parts += [
+        f"- {names[run.system]} ({run.threads} threads) failed: {run.failed}" for run in results.find_failed_runs()
+    ]
+    parts += ["## Machine", _format_rows(["", ""], [list(pair) for pair in format_machine(results.machine)], "---")]
     return "\n\n".join(parts) + "\n"
 
 
-def _table(results: Results, threads: int) -> str:
-    rows = [row for row in results.rows() if row.threads == threads]
+def _format_table(results: Results, threads: int) -> str:
+    rows = [row for row in results.summarise() if row.threads == threads]
     head = ["system", "seconds", "×", "raw tokens/s", "trained tokens/s", "memory", *results.tasks]
     head += [MEAN] * bool(results.tasks)
     body = [
         [
             row.name,
-            seconds_cell(row),
-            relative_cell(row),
-            speed(row.raw_tokens_per_second),
-            speed(row.trained_tokens_per_second),
-            memory_cell(row),
-            *(score_cell(row.scores.get(task)) for task in results.tasks),
-            *[mean_cell(row)] * bool(results.tasks),
+            format_seconds(row),
+            format_relative(row),
+            format_speed(row.raw_tokens_per_second),
+            format_speed(row.trained_tokens_per_second),
+            format_memory(row),
+            *(format_score(row.scores.get(task)) for task in results.tasks),
+            *[format_mean(row)] * bool(results.tasks),
         ]
         for row in rows
     ]
-    return f"## {threads} thread{'s' * (threads > 1)}\n\n" + _lines(head, body)
+    return f"## {threads} thread{'s' * (threads > 1)}\n\n" + _format_rows(head, body)
 
 
-def _scaling(results: Results) -> str:
+def _format_scaling(results: Results) -> str:
     """Seconds by threads, and how many times as fast as with the fewest."""
     head = ["system", *(f"{threads} thread{'s' * (threads > 1)}" for threads in results.threads)]
     body = []
     for system in results.systems:
-        found = {row.threads: row for row in results.rows() if row.system == system.id}
-        cells = [scaling_cell(found.get(threads)) for threads in results.threads]
+        found = {row.threads: row for row in results.summarise() if row.system == system.id}
+        cells = [format_scaling(found.get(threads)) for threads in results.threads]
         body.append([system.name, *cells])
-    return "## Seconds by threads\n\n" + _lines(head, body)
+    return "## Seconds by threads\n\n" + _format_rows(head, body)
 
 
-def _explanation(results: Results) -> str:
-    reference = {system.id: system.name for system in results.systems}.get(results.compared_with() or "")
+def _explain_columns(results: Results) -> str:
+    reference = {system.id: system.name for system in results.systems}.get(results.find_reference() or "")
     lines = [f"× is the speed relative to {reference}."] if reference else []
     if results.tasks:
         lines.append(
@@ -103,52 +103,52 @@ def _explanation(results: Results) -> str:
     return " ".join(lines)
 
 
-def _lines(head: list[str], body: list[list[str]], others: str = "---:") -> str:
+def _format_rows(head: list[str], body: list[list[str]], others: str = "---:") -> str:
     rows = [head, ["---", *[others] * (len(head) - 1)], *body]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
 
 
-def seconds_cell(row: Row) -> str:
+def format_seconds(row: SummaryRow) -> str:
     """The median, and the range where there is one."""
     digits = 1 if row.seconds >= 10 else 2
     middle = f"{row.seconds:,.{digits}f}"
     return middle if row.repeats < 2 else f"{middle} [{row.fastest:,.{digits}f}–{row.slowest:,.{digits}f}]"
 
 
-def relative_cell(row: Row) -> str:
+def format_relative(row: SummaryRow) -> str:
     """How many times as fast as the reference."""
     return "–" if row.relative is None else f"{row.relative:.2f}"
 
 
-def scaling_cell(row: Row | None) -> str:
+def format_scaling(row: SummaryRow | None) -> str:
     """Seconds, and the gain over the fewest threads."""
     if row is None:
         return "–"
     return f"{row.seconds:,.{1 if row.seconds >= 10 else 2}f}" + (f" (×{row.scaling:.2f})" if row.scaling else "")
 
 
-def speed(tokens: float) -> str:
+def format_speed(tokens: float) -> str:
     """Tokens per second, short.
 
-    >>> speed(2_345_678), speed(98_765)
+    >>> format_speed(2_345_678), format_speed(98_765)
     ('2.35 M', '98.8 k')
     """
     return f"{tokens / 1e6:.2f} M" if tokens >= 1e6 else f"{tokens / 1e3:.1f} k"
 
 
-def memory_cell(row: Row) -> str:
+def format_memory(row: SummaryRow) -> str:
     """The largest peak of all runs."""
     return "–" if row.peak_bytes is None else f"{row.peak_bytes / 1e6:,.0f} MB"
 
 
-def score_cell(score: float | None) -> str:
+def format_score(score: float | None) -> str:
     """A score, or a dash where it is not defined."""
     return "–" if score is None or score != score else f"{score:.1f}"
 
 
-def mean_cell(row: Row) -> str:
+def format_mean(row: SummaryRow) -> str:
     """The mean score, its spread between runs, and the interval over items."""
-    cell = score_cell(row.scores.get(MEAN))
+    cell = format_score(row.scores.get(MEAN))
     if row.spread is not None:
         cell += f" ± {row.spread:.1f}"
     return cell if row.interval is None else f"{cell} [{row.interval[0]:.1f} … {row.interval[1]:.1f}]"

@@ -10,8 +10,7 @@ from pathlib import Path
 from statistics import fmean, median, stdev
 from typing import Any
 
-from mumon.experiments.bench.quality import MEAN
-from mumon.experiments.bench.runner import Run
+from mumon.experiments.bench.runner import MEAN, Run
 from mumon.experiments.bench.systems import System
 from mumon.experiments.bench.work import BenchCorpus, Work
 from mumon.utils.atomic import atomic_file
@@ -21,7 +20,7 @@ RESULTS_NAME = "results.json"
 
 
 @dataclass(frozen=True)
-class Row:
+class SummaryRow:
     """One system on one number of threads, over its repeats.
 
     `relative` is how many times as fast as the reference it is; raw tokens are all those of the text, trained ones
@@ -70,45 +69,58 @@ class Results:
         good = [(run.system, run.threads) for run in self.runs if run.failed is None]
         return all(good.count(pair) == self.repeats for pair in wanted)
 
-    def good(self, system: str, threads: int) -> list[Run]:
+    def find_good_runs(self, system: str, threads: int) -> list[Run]:
         """The runs that ended well."""
         return [run for run in self.runs if (run.system, run.threads, run.failed) == (system, threads, None)]
 
-    def failures(self) -> list[Run]:
+    def find_failed_runs(self) -> list[Run]:
         """The runs that did not."""
         return [run for run in self.runs if run.failed is not None]
 
-    def rows(self) -> list[Row]:
+    def summarise(self) -> list[SummaryRow]:
         """A row per system and number of threads, in the order in which they were asked for."""
         pairs = [(system, threads) for threads in self.threads for system in self.systems]
-        return [self._row(system, threads) for system, threads in pairs if self.good(system.id, threads)]
+        return [
+            self._summarise_runs(system, threads)
+            for system, threads in pairs
+            if self.find_good_runs(system.id, threads)
+        ]
 
-    def compared_with(self) -> str | None:
+    def find_reference(self) -> str | None:
         """The system that others are compared with: the reference if it has run, else the first that has."""
-        ran = [system.id for system in self.systems if any(self.good(system.id, threads) for threads in self.threads)]
+        ran = [
+            system.id
+            for system in self.systems
+            if any(self.find_good_runs(system.id, threads) for threads in self.threads)
+        ]
         return self.reference if self.reference in ran else next(iter(ran), None)
 
-    def seconds(self, system: str | None, threads: int) -> float | None:
+    def find_median_seconds(self, system: str | None, threads: int) -> float | None:
         """The median time of a system, if it has any."""
-        times = [run.seconds for run in self.good(system or "", threads)]
+        times = [run.seconds for run in self.find_good_runs(system or "", threads)]
         return median(times) if times else None
 
-    def speeds_by_round(self, system: str, threads: int) -> list[float]:
+    def compare_by_round(self, system: str, threads: int) -> list[float]:
         """How many times as fast as the reference, in each round that both have: a busy spell slows down both."""
-        reference = {run.repeat: run.seconds for run in self.good(self.compared_with() or "", threads)}
-        return [reference[run.repeat] / run.seconds for run in self.good(system, threads) if run.repeat in reference]
+        reference = {run.repeat: run.seconds for run in self.find_good_runs(self.find_reference() or "", threads)}
+        return [
+            reference[run.repeat] / run.seconds
+            for run in self.find_good_runs(system, threads)
+            if run.repeat in reference
+        ]
 
-    def _row(self, system: System, threads: int) -> Row:
-        runs = self.good(system.id, threads)
+    def _summarise_runs(self, system: System, threads: int) -> SummaryRow:
+        runs = self.find_good_runs(system.id, threads)
         times = [run.seconds for run in runs]
         middle = median(times)
-        reference = self.seconds(self.compared_with(), threads)
-        alone = next((known for fewer in sorted(self.threads) if (known := self.seconds(system.id, fewer))), None)
+        reference = self.find_median_seconds(self.find_reference(), threads)
+        fewest = sorted(self.threads)
+        alone = next((known for count in fewest if (known := self.find_median_seconds(system.id, count))), None)
         scored = [run for run in runs if run.scores]
         intervals = [run.interval for run in scored if run.interval is not None]
         means = [run.scores[MEAN] for run in scored if MEAN in run.scores]
         memory = [run.peak_bytes for run in runs if run.peak_bytes is not None]
-        return Row(
+        return SummaryRow(
             system=system.id,
             name=system.name,
             threads=threads,
@@ -122,7 +134,7 @@ class Results:
             trained_tokens_per_second=self.corpus.trained_tokens * self.work.epochs / middle,
             peak_bytes=max(memory, default=None),
             words=runs[0].words or 0,
-            scores=_means(scored),
+            scores=_average_scores(scored),
             spread=stdev(means) if len(means) > 1 else None,
             interval=(fmean(low for low, _ in intervals), fmean(high for _, high in intervals)) if intervals else None,
         )
@@ -141,11 +153,11 @@ class Results:
             "left_out": self.left_out,
             "threads": self.threads,
             "repeats": self.repeats,
-            "reference": self.compared_with(),
+            "reference": self.find_reference(),
             "tasks": self.tasks,
             "notes": self.notes,
             "runs": [run.to_json() for run in self.runs],
-            "summary": [_no_nan(asdict(row)) for row in self.rows()],
+            "summary": [_replace_nan(asdict(row)) for row in self.summarise()],
         }
 
     def save(self, folder: Path) -> Path:
@@ -160,10 +172,10 @@ def write_json(path: str | os.PathLike[str], content: Any) -> Path:
     return Path(path)
 
 
-def _means(runs: Sequence[Run]) -> dict[str, float]:
+def _average_scores(runs: Sequence[Run]) -> dict[str, float]:
     tasks = dict.fromkeys(task for run in runs for task in run.scores)
     return {task: fmean(run.scores.get(task, float("nan")) for run in runs) for task in tasks}
 
 
-def _no_nan(row: dict[str, Any]) -> dict[str, Any]:
+def _replace_nan(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, "scores": {task: None if score != score else score for task, score in row["scores"].items()}}

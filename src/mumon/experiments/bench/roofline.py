@@ -14,17 +14,19 @@ from mumon.training.sampling import CERTAIN, alias_table, keep_chances, noise_di
 from mumon.training.settings import Settings
 from mumon.training.weights import initial_rows, new_matrix
 
-LARGE = 2048  # side of the large matrices: big enough for the peak, small enough for a second
-DIM, WIDTH = 300, 304  # dimensions, and floats of a padded row
+LARGE_SIDE = 2048  # side of the large matrices: big enough for the peak, small enough for a second
+DIMENSIONS, WIDTH = 300, 304  # dimensions, and floats of a padded row
 WORDS, TOKENS, WINDOW, NEGATIVE = 80_000, 12_000, 5, 5  # of the text that the kernels train: as large as a block
 MATRIX_BYTES = 100_000_000
 RATE = np.float32(0.01)
-SECONDS = 0.5  # of each measurement, at least
+SECONDS_EACH = 0.5  # of each measurement, at least
 
 Action = Callable[[], float]  # does some work and says how much
 
 
-def measure(seconds: float = SECONDS, matrix_bytes: int = MATRIX_BYTES, large: int = LARGE) -> dict[str, Any]:
+def measure_machine(
+    seconds: float = SECONDS_EACH, matrix_bytes: int = MATRIX_BYTES, large: int = LARGE_SIDE
+) -> dict[str, Any]:
     """GFLOP/s of products and GB/s of memory, on one thread and on all."""
     from mumon.utils.threads import available_cores
 
@@ -33,25 +35,37 @@ def measure(seconds: float = SECONDS, matrix_bytes: int = MATRIX_BYTES, large: i
         (
             "product of large matrices (np.dot)",
             "GFLOP/s",
-            [_large_products(count, seconds, large) for count in threads],
+            [_measure_large_products(count, seconds, large) for count in threads],
         ),
-        ("the three products of a batch", "GFLOP/s", _each(_small_products, threads, seconds)),
-        ("the CBOW kernel, its products only counted", "GFLOP/s", _each(_cbow(), threads, seconds)),
-        ("copying, read + written", "GB/s", _each(lambda: _copies(matrix_bytes), threads, seconds)),
-        ("rows at random, read + written", "GB/s", _each(lambda: _random_rows(matrix_bytes), threads, seconds)),
+        ("the three products of a batch", "GFLOP/s", _measure_on_threads(_prepare_small_products, threads, seconds)),
+        (
+            "the CBOW kernel, its products only counted",
+            "GFLOP/s",
+            _measure_on_threads(_prepare_cbow(), threads, seconds),
+        ),
+        (
+            "copying, read + written",
+            "GB/s",
+            _measure_on_threads(lambda: _prepare_copies(matrix_bytes), threads, seconds),
+        ),
+        (
+            "rows at random, read + written",
+            "GB/s",
+            _measure_on_threads(lambda: _prepare_random_rows(matrix_bytes), threads, seconds),
+        ),
     ]
     return {
         "threads": threads,
-        "per_token": per_token(),
+        "per_token": count_per_token(),
         "rows": [{"name": name, "unit": unit, "values": values} for name, unit, values in rows],
     }
 
 
-def _each(prepare: Callable[[], Action], threads: list[int], seconds: float) -> list[float]:
-    return [_rate([prepare() for _ in range(count)], seconds) for count in threads]
+def _measure_on_threads(prepare: Callable[[], Action], threads: list[int], seconds: float) -> list[float]:
+    return [_measure_rate([prepare() for _ in range(count)], seconds) for count in threads]
 
 
-def _rate(actions: list[Action], seconds: float) -> float:
+def _measure_rate(actions: list[Action], seconds: float) -> float:
     """Work per nanosecond (10⁹ per second) of so many actions at the same time, each on a thread of its own."""
     from mumon.utils.threads import use_one_blas_thread
 
@@ -70,7 +84,7 @@ def _rate(actions: list[Action], seconds: float) -> float:
         return total / (time.perf_counter() - started) / 1e9
 
 
-def _large_products(threads: int, seconds: float, side: int) -> float:
+def _measure_large_products(threads: int, seconds: float, side: int) -> float:
     """NumPy's own BLAS with so many threads of its own."""
     from threadpoolctl import threadpool_limits
 
@@ -85,12 +99,12 @@ def _large_products(threads: int, seconds: float, side: int) -> float:
         return 2 * side**3 * times / (time.perf_counter() - started) / 1e9
 
 
-def per_token(dim_floats: int = WIDTH) -> dict[str, float]:
+def count_per_token(dim_floats: int = WIDTH) -> dict[str, float]:
     """What the fast CBOW kernel does for one trained token at least: arithmetic of its products, bytes of its rows.
 
     A token reads and writes its source row, its target row, and its share of the batch's noise rows.
 
-    >>> per_token()["flops"] == 3 * 2 * Settings().shared_negatives * 304
+    >>> count_per_token()["flops"] == 3 * 2 * Settings().shared_negatives * 304
     True
     """
     settings = Settings()
@@ -98,11 +112,11 @@ def per_token(dim_floats: int = WIDTH) -> dict[str, float]:
     return {"flops": 6.0 * settings.shared_negatives * dim_floats, "bytes": 2 * rows * 4 * dim_floats}
 
 
-def _small_products() -> Action:
+def _prepare_small_products() -> Action:
     from mumon.kernels.roofline import small_products
 
     settings, random = Settings(), np.random.default_rng(1)
-    h, dh, target = (new_matrix(rows, DIM) for rows in (settings.batch, settings.batch, 1000))
+    h, dh, target = (new_matrix(rows, DIMENSIONS) for rows in (settings.batch, settings.batch, 1000))
     h[:], target[:] = random.random(h.shape, np.float32), random.random(target.shape, np.float32)
     scores = np.empty((settings.batch, settings.shared_negatives), np.float32)
     words = random.permutation(1000)[: settings.shared_negatives].astype(np.int32)
@@ -110,18 +124,18 @@ def _small_products() -> Action:
 
     def work() -> float:
         small_products(scores, h, dh, target, words, rates, times)
-        return per_token()["flops"] * settings.batch * times
+        return count_per_token()["flops"] * settings.batch * times
 
     return work
 
 
-def _cbow() -> Callable[[], Action]:
+def _prepare_cbow() -> Callable[[], Action]:
     """Threads that train the same two matrices on blocks of their own, as in real training."""
     from mumon.kernels.cbow import cbow_fast
 
     settings = Settings()
-    source, target = new_matrix(WORDS, DIM), new_matrix(WORDS, DIM)
-    initial_rows(source, DIM, np.arange(WORDS), 1)
+    source, target = new_matrix(WORDS, DIMENSIONS), new_matrix(WORDS, DIMENSIONS)
+    initial_rows(source, DIMENSIONS, np.arange(WORDS), 1)
     counts = np.array(1e7 / np.arange(1, WORDS + 1), np.int64)
     kept = counts * (keep_chances(counts, settings.sample) / CERTAIN)
     alias = alias_table(noise_distribution(counts, settings.ns_exponent))
@@ -139,14 +153,14 @@ def _cbow() -> Callable[[], Action]:
         def work() -> float:
             seed = np.uint64(random.integers(1 << 32))
             cbow_fast(source, target, ids, left, right, alias, rates, *sizes, RATE, True, True, seed)
-            return per_token()["flops"] * TOKENS
+            return count_per_token()["flops"] * TOKENS
 
         return work
 
     return prepare
 
 
-def _copies(matrix_bytes: int) -> Action:
+def _prepare_copies(matrix_bytes: int) -> Action:
     from mumon.kernels.roofline import copy
 
     source, target = np.ones(matrix_bytes // 4, np.float32), np.zeros(matrix_bytes // 4, np.float32)
@@ -158,7 +172,7 @@ def _copies(matrix_bytes: int) -> Action:
     return work
 
 
-def _random_rows(matrix_bytes: int) -> Action:
+def _prepare_random_rows(matrix_bytes: int) -> Action:
     from mumon.kernels.roofline import add_to_rows
 
     matrix = np.ones((max(matrix_bytes // (4 * WIDTH), 1), WIDTH), np.float32)

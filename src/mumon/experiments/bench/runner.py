@@ -19,9 +19,10 @@ from mumon.utils import measure_process
 if TYPE_CHECKING:
     from mumon.vectors.word_vectors import WordVectors
 
+MEAN = "mean"  # the name of the mean score of all tasks
 LOG_TAIL_BYTES = 65_536
-LONGEST_REASON = 300
-MUMON_REPORT = ("trained_tokens", "training_seconds", "first_rate")
+LONGEST_REASON_CHARACTERS = 300
+MUMON_REPORT_FIELDS = ("trained_tokens", "training_seconds", "first_rate")
 
 
 @dataclass
@@ -67,32 +68,32 @@ class Runner:
     def warm_up(self, system: System, threads: int) -> None:
         """A small run that nobody times: kernels get compiled, programs get loaded. Rare words count, too."""
         work = replace(self.work, min_count=1, sample=0)
-        self._launch(system, Job(self.corpus.warm_up, self._output(system), work, threads, seed=1))
+        self._launch(system, Job(self.corpus.warm_up, self._build_output_path(system), work, threads, seed=1))
 
     def run(self, system: System, threads: int, repeat: int) -> tuple[Run, WordVectors | None]:
         """The run and its vectors, or None if it failed."""
         run = Run(system.id, threads, repeat, seed=repeat)
-        job = Job(self.corpus.path, self._output(system), self.work, threads, run.seed)
+        job = Job(self.corpus.path, self._build_output_path(system), self.work, threads, run.seed)
         report = self._launch(system, job)
         run.seconds, run.cpu_seconds, run.peak_bytes = (report[k] for k in ("seconds", "cpu_seconds", "peak_bytes"))
         if report["code"]:
-            run.failed = report.get("error") or self._last_words(report["code"])
+            run.failed = report.get("error") or self._describe_end(report["code"])
             return run, None
         if system.ours:
-            for name, value in json.loads(self._log().splitlines()[-1]).items():
-                if name in MUMON_REPORT:
+            for name, value in json.loads(self._read_log().splitlines()[-1]).items():
+                if name in MUMON_REPORT_FIELDS:
                     setattr(run, name, value)
-        vectors = self._read(job, run)
+        vectors = self._read_vectors(job, run)
         run.words = None if vectors is None else len(vectors)
         return run, vectors
 
-    def _read(self, job: Job, run: Run) -> WordVectors | None:
+    def _read_vectors(self, job: Job, run: Run) -> WordVectors | None:
         import numpy as np
 
         from mumon.vectors.word_vectors import WordVectors
 
         if not job.output.exists():
-            run.failed = f"it ended well but wrote no {{output}} ({self._last_words(0)})"
+            run.failed = f"it ended well but wrote no {{output}} ({self._describe_end(0)})"
             return None
         try:
             vectors = WordVectors.load(job.output)
@@ -127,16 +128,16 @@ class Runner:
         report.unlink()
         return answer
 
-    def _output(self, system: System) -> Path:
+    def _build_output_path(self, system: System) -> Path:
         return self.folder / f"{system.id}.bin"
 
-    def _log(self) -> str:
+    def _read_log(self) -> str:
         with (self.folder / "log").open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - LOG_TAIL_BYTES))
             return file.read().decode(errors="replace").strip()
 
-    def _last_words(self, code: int) -> str:
-        lines = [line.strip() for line in self._log().splitlines() if line.strip()]
+    def _describe_end(self, code: int) -> str:
+        lines = [line.strip() for line in self._read_log().splitlines() if line.strip()]
         ending = f"signal {-code}" if code < 0 else f"exit code {code}"
         last = lines[-1].replace(f"{self.folder}{os.sep}", "") if lines else "it wrote nothing"
-        return f"{ending}: {last[:LONGEST_REASON]}"
+        return f"{ending}: {last[:LONGEST_REASON_CHARACTERS]}"

@@ -14,8 +14,8 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 EXPONENT = 0.75
 TABLE_ENTRIES = 100_000_000  # word2vec.c's table_size
-RAREST = 5  # the count of the rarest word
-CHUNK = 1_000_000  # draws at a time where NumPy needs room for them
+RAREST_COUNT = 5  # the count of the rarest word
+DRAWS_AT_A_TIME = 1_000_000  # draws at a time where NumPy needs room for them
 
 
 class Sampler(ABC):
@@ -31,7 +31,7 @@ class Sampler(ABC):
         """Fill `out` with words, random numbers included."""
 
     @abstractmethod
-    def implied(self, words: int) -> Floats:
+    def compute_probabilities(self, words: int) -> Floats:
         """The probability with which each word is really drawn."""
 
     @property
@@ -55,7 +55,7 @@ class AliasSampler(Sampler):
 
         draw_negatives(self.table, np.uint64(1), out)
 
-    def implied(self, words: int) -> Floats:
+    def compute_probabilities(self, words: int) -> Floats:
         # A bin is drawn by multiplying 32 random bits: some bins get one of the 2³² values more than others.
         edges = -(-np.arange(words + 1, dtype=np.int64) * (1 << 32) // words)
         bins = np.diff(edges) / 2.0**32
@@ -79,11 +79,11 @@ class SearchSampler(Sampler):
 
     def draw(self, out: npt.NDArray[np.int32]) -> None:
         random = np.random.default_rng(1)
-        for first in range(0, len(out), CHUNK):
-            part = out[first : first + CHUNK]
+        for first in range(0, len(out), DRAWS_AT_A_TIME):
+            part = out[first : first + DRAWS_AT_A_TIME]
             part[:] = np.searchsorted(self.cumulative, random.random(len(part)), side="right")
 
-    def implied(self, words: int) -> Floats:
+    def compute_probabilities(self, words: int) -> Floats:
         return np.diff(self.cumulative, prepend=0.0)
 
     @property
@@ -107,10 +107,10 @@ class TableSampler(Sampler):
 
         draw_from_table(self.table, np.uint64(1), out)
 
-    def implied(self, words: int) -> Floats:
+    def compute_probabilities(self, words: int) -> Floats:
         counts = np.zeros(words, np.int64)
-        for first in range(0, len(self.table), 10 * CHUNK):
-            counts += np.bincount(self.table[first : first + 10 * CHUNK], minlength=words)
+        for first in range(0, len(self.table), 10 * DRAWS_AT_A_TIME):
+            counts += np.bincount(self.table[first : first + 10 * DRAWS_AT_A_TIME], minlength=words)
         return np.asarray(counts / len(self.table))
 
     @property
@@ -131,10 +131,10 @@ class Distortion:
     distance: float
 
 
-def distortion(implied: Floats, wanted: Floats) -> Distortion:
+def measure_distortion(implied: Floats, wanted: Floats) -> Distortion:
     """Compare two distributions.
 
-    >>> distortion(np.array([0.75, 0.25, 0.0]), np.array([0.5, 0.25, 0.25]))
+    >>> measure_distortion(np.array([0.75, 0.25, 0.0]), np.array([0.5, 0.25, 0.25]))
     Distortion(largest_error=1.0, mean_error=0.5, never_drawn=1, distance=0.25)
     """
     gap = np.abs(implied - wanted)
@@ -143,12 +143,12 @@ def distortion(implied: Floats, wanted: Floats) -> Distortion:
     return Distortion(float(error.max()), float(error.mean()), never, float(gap.sum()) / 2)
 
 
-def zipf_probabilities(words: int) -> Floats:
+def compute_zipf_probabilities(words: int) -> Floats:
     """The noise distribution of counts that fall as 1/rank, down to RAREST.
 
-    >>> zipf_probabilities(4).round(3).tolist()
+    >>> compute_zipf_probabilities(4).round(3).tolist()
     [0.425, 0.253, 0.172, 0.15]
     """
     from mumon.training.sampling import noise_distribution
 
-    return noise_distribution(RAREST * words // np.arange(1, words + 1), EXPONENT)
+    return noise_distribution(RAREST_COUNT * words // np.arange(1, words + 1), EXPONENT)

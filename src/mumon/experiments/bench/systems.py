@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
+import shlex
 import shutil
+import string
 import sys
 import sysconfig
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal
 
 from mumon.errors import OptionError
-from mumon.experiments.bench.work import Job
+from mumon.experiments.bench.work import Job, Work
 
 Objective = Literal["cbow", "sg"]
-SPOKEN = {"cbow": "CBOW", "sg": "skip-gram"}
-INSTALL = 'pip install "mumon[bench]"'
+OBJECTIVE_NAMES = {"cbow": "CBOW", "sg": "skip-gram"}
+INSTALL_COMMAND = 'pip install "mumon[bench]"'
+PLACEHOLDERS = ("corpus", "output", *(field.name for field in fields(Work)), "threads", "seed")
+REQUIRED_PLACEHOLDERS = ("corpus", "output")
 DISTRIBUTIONS = {"gensim": ("gensim",), "fastText": ("fasttext-wheel", "fasttext"), "word2vec.c": ("word2vec",)}
 
 
@@ -42,13 +47,13 @@ class System:
             from mumon import __version__
 
             return __version__
-        return peer_version(self.implementation)
+        return find_peer_version(self.implementation)
 
 
-def peer_version(implementation: str) -> str | None:
+def find_peer_version(implementation: str) -> str | None:
     """The installed version of a peer, or None.
 
-    >>> peer_version("nobody's") is None
+    >>> find_peer_version("nobody's") is None
     True
     """
     for name in DISTRIBUTIONS.get(implementation, ()):
@@ -59,7 +64,7 @@ def peer_version(implementation: str) -> str | None:
     return None
 
 
-def _python(module: str, **fixed: Any) -> Callable[[Job], list[str]]:
+def _build_python_command(module: str, **fixed: Any) -> Callable[[Job], list[str]]:
     """A program of `mumon.experiments.bench.peers`, with what makes this system differ from others of its program."""
     return lambda job: [
         sys.executable,
@@ -69,17 +74,17 @@ def _python(module: str, **fixed: Any) -> Callable[[Job], list[str]]:
     ]
 
 
-def _needs(module: str) -> Callable[[], str | None]:
+def _require_module(module: str) -> Callable[[], str | None]:
     return lambda: None if importlib.util.find_spec(module) else module
 
 
-def word2vec_binary() -> str | None:
+def find_word2vec_binary() -> str | None:
     """Where word2vec.c is: among the scripts of this Python, where the package `word2vec` puts it, or on the path."""
     beside = Path(sysconfig.get_path("scripts")) / "word2vec"
     return str(beside) if beside.is_file() else shutil.which("word2vec")
 
 
-def _word2vec(cbow: int) -> Callable[[Job], list[str]]:
+def _build_word2vec_command(cbow: int) -> Callable[[Job], list[str]]:
     def command(job: Job) -> list[str]:
         # Names without folders: word2vec.c has room for 99 letters and does not check.
         options = {
@@ -98,38 +103,46 @@ def _word2vec(cbow: int) -> Callable[[Job], list[str]]:
             "debug": 0,
         }
         flags = [word for name, value in options.items() for word in (f"-{name}", str(value))]
-        return [word2vec_binary() or "word2vec", *flags]
+        return [find_word2vec_binary() or "word2vec", *flags]
 
     return command
 
 
-def mumon_system(id_: str, name: str, objective: Objective, **options: Any) -> System:
+def build_mumon_system(id_: str, name: str, objective: Objective, **options: Any) -> System:
     """mumon with options of `Word2Vec`."""
-    train = _python("mumon_train", options={"sg": int(objective == "sg"), **options})
+    train = _build_python_command("mumon_train", options={"sg": int(objective == "sg"), **options})
     return System(id_, name, "mumon", objective, train, ours=True)
 
 
-def _gensim(objective: Objective, iterable: bool) -> System:
-    train = _python("gensim_train", sg=int(objective == "sg"), iterable=iterable)
-    id_, name = f"gensim-{objective}{'-iterable' * iterable}", f"gensim {SPOKEN[objective]}{', iterable' * iterable}"
-    return System(id_, name, "gensim", objective, train, _needs("gensim"))
+def _build_gensim_system(objective: Objective, iterable: bool) -> System:
+    train = _build_python_command("gensim_train", sg=int(objective == "sg"), iterable=iterable)
+    id_, name = (
+        f"gensim-{objective}{'-iterable' * iterable}",
+        f"gensim {OBJECTIVE_NAMES[objective]}{', iterable' * iterable}",
+    )
+    return System(id_, name, "gensim", objective, train, _require_module("gensim"))
 
 
-def _fasttext(objective: Objective) -> System:
-    train = _python("fasttext_train", sg=int(objective == "sg"))
+def _build_fasttext_system(objective: Objective) -> System:
+    train = _build_python_command("fasttext_train", sg=int(objective == "sg"))
     return System(
-        f"fasttext-{objective}", f"fastText {SPOKEN[objective]}", "fastText", objective, train, _needs("fasttext")
+        f"fasttext-{objective}",
+        f"fastText {OBJECTIVE_NAMES[objective]}",
+        "fastText",
+        objective,
+        train,
+        _require_module("fasttext"),
     )
 
 
-def _word2vec_c(objective: Objective) -> System:
+def _build_word2vec_system(objective: Objective) -> System:
     return System(
         f"word2vec-{objective}",
-        f"word2vec.c {SPOKEN[objective]}",
+        f"word2vec.c {OBJECTIVE_NAMES[objective]}",
         "word2vec.c",
         objective,
-        _word2vec(int(objective == "cbow")),
-        lambda: None if word2vec_binary() else "word2vec",
+        _build_word2vec_command(int(objective == "cbow")),
+        lambda: None if find_word2vec_binary() else "word2vec",
         in_folder=True,
     )
 
@@ -137,25 +150,25 @@ def _word2vec_c(objective: Objective) -> System:
 SYSTEMS: dict[str, System] = {
     system.id: system
     for system in (
-        mumon_system("mumon-cbow", "mumon CBOW", "cbow"),
-        mumon_system("mumon-cbow-exact", "mumon CBOW, exact", "cbow", exact=True),
-        mumon_system("mumon-cbow-faulty", "mumon CBOW, faulty", "cbow", update="faulty"),
-        mumon_system("mumon-sg", "mumon skip-gram", "sg"),
-        mumon_system("mumon-sg-exact", "mumon skip-gram, exact", "sg", exact=True),
-        _gensim("cbow", iterable=False),
-        _gensim("sg", iterable=False),
-        _gensim("cbow", iterable=True),
-        _gensim("sg", iterable=True),
-        _word2vec_c("cbow"),
-        _word2vec_c("sg"),
-        _fasttext("cbow"),
-        _fasttext("sg"),
+        build_mumon_system("mumon-cbow", "mumon CBOW", "cbow"),
+        build_mumon_system("mumon-cbow-exact", "mumon CBOW, exact", "cbow", exact=True),
+        build_mumon_system("mumon-cbow-faulty", "mumon CBOW, faulty", "cbow", update="faulty"),
+        build_mumon_system("mumon-sg", "mumon skip-gram", "sg"),
+        build_mumon_system("mumon-sg-exact", "mumon skip-gram, exact", "sg", exact=True),
+        _build_gensim_system("cbow", iterable=False),
+        _build_gensim_system("sg", iterable=False),
+        _build_gensim_system("cbow", iterable=True),
+        _build_gensim_system("sg", iterable=True),
+        _build_word2vec_system("cbow"),
+        _build_word2vec_system("sg"),
+        _build_fasttext_system("cbow"),
+        _build_fasttext_system("sg"),
     )
 }
 
 
 @dataclass(frozen=True)
-class Chosen:
+class SystemChoice:
     """The systems that run, and those that were asked for and cannot: id → what is missing."""
 
     systems: list[System]
@@ -166,10 +179,10 @@ class Chosen:
         if not self.left_out:
             return None
         missing = ", ".join(dict.fromkeys(self.left_out.values()))
-        return f"left out {', '.join(self.left_out)}: {missing} is not installed; try {INSTALL}"
+        return f"left out {', '.join(self.left_out)}: {missing} is not installed; try {INSTALL_COMMAND}"
 
 
-def choose(ids: Sequence[str] | None = None, externals: Sequence[System] = ()) -> Chosen:
+def choose_systems(ids: Sequence[str] | None = None, externals: Sequence[System] = ()) -> SystemChoice:
     """The systems of that name (or all), without those that are not installed, and the external ones."""
     known = {**SYSTEMS, **{system.id: system for system in externals}}
     twice = [system.id for system in externals if system.id in SYSTEMS] or (
@@ -187,5 +200,42 @@ def choose(ids: Sequence[str] | None = None, externals: Sequence[System] = ()) -
     missing = {system.id: reason for system in wanted if (reason := system.missing()) is not None}
     chosen = [system for system in wanted if system.id not in missing]
     if not chosen:
-        raise OptionError(f"none of the {len(wanted)} systems asked for is installed; try {INSTALL}")
-    return Chosen(chosen, missing)
+        raise OptionError(f"none of the {len(wanted)} systems asked for is installed; try {INSTALL_COMMAND}")
+    return SystemChoice(chosen, missing)
+
+
+def parse_external_system(given: str) -> System:
+    """The system that `NAME=COMMAND` describes. A name with sg or skip in it is taken for skip-gram.
+
+    >>> system = parse_external_system("kōan CBOW=koan --file {corpus} --dim {dim} --embedding-path {output}")
+    >>> system.id, system.implementation, system.objective
+    ('kōan-cbow', 'kōan', 'cbow')
+    """
+    name, separator, template = (part.strip() for part in given.partition("="))
+    id_ = re.sub(r"[\W_]+", "-", name.lower()).strip("-")
+    if not separator or not template or not id_:
+        raise OptionError(f"--external {given!r} is not NAME=COMMAND; write e.g. 'mine=./mine {{corpus}} {{output}}'")
+    words = _check_command(name, template)
+    objective: Objective = "sg" if re.search(r"\bsg\b|skip", name.lower()) else "cbow"
+    return System(id_, name, name.split()[0], objective, _build_command(words))
+
+
+def _build_command(words: list[str]) -> Callable[[Job], list[str]]:
+    return lambda job: [word.format(**job.values()) for word in words]
+
+
+def _check_command(name: str, template: str) -> list[str]:
+    """The words of a command line whose placeholders all exist."""
+    try:
+        words = shlex.split(template)
+        used = [field for word in words for _, field, _, _ in string.Formatter().parse(word) if field is not None]
+    except ValueError as error:
+        raise OptionError(f"the command of {name!r} cannot be read ({error}); check its quotes and braces") from None
+    unknown = ", ".join(f"{{{field}}}" for field in dict.fromkeys(used) if field not in PLACEHOLDERS)
+    if unknown:
+        known = " ".join(f"{{{field}}}" for field in PLACEHOLDERS)
+        raise OptionError(f"the command of {name!r} has unknown placeholders {unknown}; the known ones are {known}")
+    absent = " and ".join(f"{{{field}}}" for field in REQUIRED_PLACEHOLDERS if field not in used)
+    if absent:
+        raise OptionError(f"the command of {name!r} lacks {absent}; say where the text is and where vectors go")
+    return words

@@ -16,7 +16,7 @@ from mumon.utils.atomic import atomic_file
 
 WARM_UP_LINES = 2000
 CORPUS_NAME, WARM_UP_NAME = "corpus.txt", "warm-up.txt"
-PARQUET = b"PAR1"
+PARQUET_MAGIC = b"PAR1"
 
 
 @dataclass(frozen=True)
@@ -71,13 +71,13 @@ class BenchCorpus:
         return {name: fields[name] for name in fields if name not in ("path", "warm_up")}
 
 
-def expected_trained_tokens(counts: Any, min_count: int, sample: float) -> float:
+def estimate_trained_tokens(counts: Any, min_count: int, sample: float) -> float:
     """How many tokens of one epoch remain, on average, after the rare words are dropped and the frequent subsampled.
 
     >>> import numpy as np
-    >>> expected_trained_tokens(np.array([50, 30, 2]), min_count=5, sample=0)
+    >>> estimate_trained_tokens(np.array([50, 30, 2]), min_count=5, sample=0)
     80.0
-    >>> round(expected_trained_tokens(np.array([999_000, 1_000]), min_count=5, sample=1e-3))
+    >>> round(estimate_trained_tokens(np.array([999_000, 1_000]), min_count=5, sample=1e-3))
     33607
     """
     from mumon.training.sampling import CERTAIN, keep_chances
@@ -92,7 +92,7 @@ def prepare_corpus(inputs: Sequence[str], folder: Path, work: Work, sentences: i
     from mumon.utils.threads import available_cores
 
     path, warm_up = folder / CORPUS_NAME, folder / WARM_UP_NAME
-    files = plain_text(inputs, path, sentences)
+    files = write_plain_text(inputs, path, sentences)
     with path.open("rb") as lines:
         warm_up.write_bytes(b"".join(islice(lines, WARM_UP_LINES)))
     encoded = corpus_from_files([path], workers=available_cores(), reuse=False)
@@ -109,16 +109,16 @@ def prepare_corpus(inputs: Sequence[str], folder: Path, work: Work, sentences: i
         tokens=encoded.tokens,
         words=len(encoded.counts),
         trained_words=kept,
-        trained_tokens=expected_trained_tokens(encoded.counts, work.min_count, work.sample),
+        trained_tokens=estimate_trained_tokens(encoded.counts, work.min_count, work.sample),
     )
 
 
-def plain_text(inputs: Sequence[str], path: Path, sentences: int | None = None) -> list[str]:
+def write_plain_text(inputs: Sequence[str], path: Path, sentences: int | None = None) -> list[str]:
     """Make `path` a plain text file of the inputs' lines, perhaps only the first; gives the names of the inputs."""
     from mumon.corpus.sources import find_files
 
     files = find_files(inputs)
-    if sentences is None and len(files) == 1 and _is_plain(files[0]):
+    if sentences is None and len(files) == 1 and _check_plain(files[0]):
         _link(Path(files[0]), path)
     else:
         with atomic_file(path) as out:
@@ -126,15 +126,15 @@ def plain_text(inputs: Sequence[str], path: Path, sentences: int | None = None) 
     return files
 
 
-def _is_plain(name: str) -> bool:
+def _check_plain(name: str) -> bool:
     """Whether a file can be given to peers as it is; refused if no reading of its lines would make it text."""
     path = Path(name)
     if not path.is_file():
         raise CorpusError(f"{name} is not a file, and every system reads it again for each run; save it as one first")
-    with _raw(name) as raw:
+    with _open_raw(name) as raw:
         from mumon.utils.compression import detect_compression
 
-        if raw.peek(4)[:4] == PARQUET or {".jsonl", ".ndjson", ".json", ".parquet"} & set(path.suffixes):
+        if raw.peek(4)[:4] == PARQUET_MAGIC or {".jsonl", ".ndjson", ".json", ".parquet"} & set(path.suffixes):
             raise CorpusError(f"{name} is not plain text, which is all that peers read; write one sentence per line")
         return detect_compression(raw) is None
 
@@ -144,9 +144,9 @@ def _copy_lines(files: Sequence[str], out: IO[bytes], sentences: int | None) -> 
 
     left = sentences
     for name in files:
-        _is_plain(name)
+        _check_plain(name)
         try:
-            with _raw(name) as raw:
+            with _open_raw(name) as raw:
                 for line in islice(decompress(raw), left):
                     out.write(line if line.endswith(b"\n") else line + b"\n")
                     left = None if left is None else left - 1
@@ -154,7 +154,7 @@ def _copy_lines(files: Sequence[str], out: IO[bytes], sentences: int | None) -> 
             raise CorpusError(f"{name} is damaged or cut short ({error}); make or fetch it again") from None
 
 
-def _raw(name: str) -> io.BufferedReader:
+def _open_raw(name: str) -> io.BufferedReader:
     return io.BufferedReader(io.FileIO(name), 1 << 20)
 
 

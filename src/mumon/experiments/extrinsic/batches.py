@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from mumon.experiments.extrinsic.inputs import Part, Ragged
+from mumon.experiments.extrinsic.inputs import RaggedArray, SplitInputs
 
 Items = NDArray[np.int64]
 
@@ -25,8 +25,8 @@ class Batch:
     labels: Tensor
 
 
-def batches(
-    part: Part, items: Items, size: int, longest: int | None, order: np.random.Generator | None = None
+def draw_batches(
+    part: SplitInputs, items: Items, size: int, longest: int | None, order: np.random.Generator | None = None
 ) -> Iterator[Batch]:
     """Items in batches of like length, so that there is little to fill up.
 
@@ -38,16 +38,16 @@ def batches(
     ranked = items[np.argsort(lengths, kind="stable")]
     firsts = np.arange(0, len(ranked), size)
     for first in firsts if order is None else order.permutation(firsts):
-        yield _batch(part, ranked[first : first + size], longest)
+        yield _build_batch(part, ranked[first : first + size], longest)
 
 
-def _batch(part: Part, items: Items, longest: int | None) -> Batch:
-    texts, lengths = zip(*(_padded(column, items, longest) for column in part.columns), strict=True)
+def _build_batch(part: SplitInputs, items: Items, longest: int | None) -> Batch:
+    texts, lengths = zip(*(_pad_texts(column, items, longest) for column in part.columns), strict=True)
     labels = np.concatenate([part.labels[item] for item in items])
     return Batch(items, list(texts), list(lengths), torch.from_numpy(labels.astype(np.int64)))
 
 
-def _padded(column: Ragged, items: Items, longest: int | None) -> tuple[Tensor, Tensor]:
+def _pad_texts(column: RaggedArray, items: Items, longest: int | None) -> tuple[Tensor, Tensor]:
     texts = [column[item][:longest] for item in items]
     lengths = np.array([len(text) for text in texts])
     padded = np.zeros((len(texts), lengths.max()), np.int64)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mumon.errors import DataError, FormatError
-from mumon.experiments.extrinsic.examples import Examples, Split, lines_of
+from mumon.experiments.extrinsic.examples import Examples, Split, read_raw_lines
 
-OUTSIDE = "O"
-PREFIXES = ("B-", "I-", "E-", "S-")
-DOCUMENT = "-DOCSTART-"
-NAMES = (  # train, dev, test
+OUTSIDE_TAG = "O"
+TAG_PREFIXES = ("B-", "I-", "E-", "S-")
+DOCUMENT_MARK = "-DOCSTART-"
+FILE_NAMES = (  # train, dev, test
     ("eng.train", "eng.testa", "eng.testb"),
     ("train.txt", "valid.txt", "test.txt"),
     ("train.txt", "dev.txt", "test.txt"),
@@ -20,11 +20,11 @@ NAMES = (  # train, dev, test
 
 def read_conll(folder: Path) -> Examples:
     """Train, dev (testa) and test (testb) of a folder, whatever their tag scheme; the network learns IOB2."""
-    names = next((names for names in NAMES if all((folder / name).is_file() for name in names)), None)
+    names = next((names for names in FILE_NAMES if all((folder / name).is_file() for name in names)), None)
     if names is None:
-        listed = " or ".join(", ".join(names) for names in NAMES)
+        listed = " or ".join(", ".join(names) for names in FILE_NAMES)
         raise DataError(f"{folder} does not have all 3 of {listed}; put the files of CoNLL-2003 there")
-    parts = dict(zip(("train", "dev", "ner"), (_sentences(folder / name) for name in names), strict=True))
+    parts = dict(zip(("train", "dev", "ner"), (_read_sentences(folder / name) for name in names), strict=True))
     labels = sorted({tag for _, tags in parts["train"] for tag in tags})
     numbers = {tag: number for number, tag in enumerate(labels)}
     splits = {}
@@ -41,33 +41,33 @@ def read_conll(folder: Path) -> Examples:
     return Examples("tags", labels, splits)
 
 
-def _sentences(path: Path) -> list[tuple[tuple[str, ...], list[str]]]:
+def _read_sentences(path: Path) -> list[tuple[tuple[str, ...], list[str]]]:
     """Words and IOB2 tags: the first and the last column, sentences between empty lines."""
     sentences: list[tuple[tuple[str, ...], list[str]]] = []
     words: list[str] = []
     tags: list[str] = []
-    for number, line in enumerate([*lines_of(path), ""], 1):
+    for number, line in enumerate([*read_raw_lines(path), ""], 1):
         fields = line.split()
-        if fields and fields[0] != DOCUMENT:
+        if fields and fields[0] != DOCUMENT_MARK:
             tag = fields[-1]
-            if len(fields) < 2 or not (tag == OUTSIDE or tag.startswith(PREFIXES)):
+            if len(fields) < 2 or not (tag == OUTSIDE_TAG or tag.startswith(TAG_PREFIXES)):
                 raise FormatError(
                     f"{path} has no word with a tag of IOB1, IOB2 or IOBES in line {number}: {line[:60]!r}; convert it"
                 )
             words.append(fields[0])
             tags.append(tag)
         elif words:
-            sentences.append((tuple(words), iob2(tags)))
+            sentences.append((tuple(words), convert_to_iob2(tags)))
             words, tags = [], []
     if not sentences:
         raise FormatError(f"{path} holds 0 sentences; fetch it again")
     return sentences
 
 
-def entities(tags: Sequence[str]) -> list[tuple[str, int, int]]:
+def find_entities(tags: Sequence[str]) -> list[tuple[str, int, int]]:
     """The entities of a tagged sentence, (type, first, last): as conlleval sees them, in IOB1, IOB2 and IOBES.
 
-    >>> entities(["I-PER", "I-PER", "O", "I-LOC", "B-LOC", "I-ORG"])
+    >>> find_entities(["I-PER", "I-PER", "O", "I-LOC", "B-LOC", "I-ORG"])
     [('PER', 0, 1), ('LOC', 3, 3), ('LOC', 4, 4), ('ORG', 5, 5)]
     """
     from seqeval.metrics.sequence_labeling import get_entities
@@ -75,23 +75,23 @@ def entities(tags: Sequence[str]) -> list[tuple[str, int, int]]:
     return list(get_entities(list(tags)))
 
 
-def iob2(tags: Sequence[str]) -> list[str]:
+def convert_to_iob2(tags: Sequence[str]) -> list[str]:
     """The same entities with B- at the beginning of each.
 
-    >>> iob2(["I-PER", "I-PER", "O", "I-LOC", "B-LOC"])
+    >>> convert_to_iob2(["I-PER", "I-PER", "O", "I-LOC", "B-LOC"])
     ['B-PER', 'I-PER', 'O', 'B-LOC', 'B-LOC']
     """
-    result = [OUTSIDE] * len(tags)
-    for kind, first, last in entities(tags):
+    result = [OUTSIDE_TAG] * len(tags)
+    for kind, first, last in find_entities(tags):
         result[first : last + 1] = [f"B-{kind}", *[f"I-{kind}"] * (last - first)]
     return result
 
 
-def entity_counts(gold: Sequence[str], predicted: Sequence[str]) -> tuple[int, int, int]:
+def count_entities(gold: Sequence[str], predicted: Sequence[str]) -> tuple[int, int, int]:
     """Entities of one sentence that are right (type and both ends), that were predicted, and that there are.
 
-    >>> entity_counts(["B-PER", "I-PER", "O", "B-LOC"], ["B-PER", "O", "O", "B-LOC"])
+    >>> count_entities(["B-PER", "I-PER", "O", "B-LOC"], ["B-PER", "O", "O", "B-LOC"])
     (1, 2, 2)
     """
-    found, wanted = set(entities(predicted)), set(entities(gold))
+    found, wanted = set(find_entities(predicted)), set(find_entities(gold))
     return len(found & wanted), len(found), len(wanted)

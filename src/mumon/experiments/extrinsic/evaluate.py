@@ -13,14 +13,15 @@ import numpy as np
 
 from mumon import datasets
 from mumon.errors import OptionError
-from mumon.evaluation.bootstrap import interval
-from mumon.evaluation.evaluate import Vectors, as_vectors
-from mumon.experiments.extrinsic.examples import Examples, load_examples, scores_of
-from mumon.experiments.extrinsic.inputs import Written, inputs_folder, write_examples, write_vectors
-from mumon.experiments.extrinsic.plan import DATA, METRICS, Budget, chosen_budget, chosen_tasks, trials
-from mumon.experiments.extrinsic.report import ExtrinsicReport, ExtrinsicScore, resampled
-from mumon.experiments.extrinsic.scores import score
-from mumon.experiments.extrinsic.search import Found, Search, Searcher
+from mumon.evaluation.bootstrap import compute_interval
+from mumon.evaluation.evaluate import Vectors, load_vectors
+from mumon.experiments.extrinsic.conll import read_conll
+from mumon.experiments.extrinsic.examples import Examples, find_test_names
+from mumon.experiments.extrinsic.glue import read_glue
+from mumon.experiments.extrinsic.inputs import WrittenVectors, open_inputs_folder, write_examples, write_vectors
+from mumon.experiments.extrinsic.plan import DATA, METRICS, Budget, build_trials, choose_budget, choose_tasks
+from mumon.experiments.extrinsic.report import ExtrinsicReport, ExtrinsicScore, compute_f1, resample_scores
+from mumon.experiments.extrinsic.search import Search, Searcher, SearchResult
 from mumon.experiments.extrinsic.trial_store import Shelf
 from mumon.utils.paths import cache_directory
 from mumon.utils.progress import Progress, choose_progress
@@ -54,7 +55,7 @@ def evaluate_extrinsic(
     >>> report = evaluate_extrinsic("king.mumon", ["sst2"], seeds=(1, 2))  # doctest: +SKIP
     >>> report.score("model", "sst2").score  # doctest: +SKIP
     """
-    asked, chosen = checked([tasks] if isinstance(tasks, str) else tasks, baselines), chosen_budget(budget)
+    asked, chosen = check_request([tasks] if isinstance(tasks, str) else tasks, baselines), choose_budget(budget)
     numbers = [check_integer("a seed", seed, least=0) for seed in seeds]
     crew = available_cores() if workers is None else check_integer("workers", workers, least=1)
     if not numbers or len(set(numbers)) < len(numbers):
@@ -62,12 +63,12 @@ def evaluate_extrinsic(
     home = Path(folder) if folder is not None else cache_directory() / "extrinsic"
     home.mkdir(parents=True, exist_ok=True)
     with choose_progress(progress) as reporter:
-        named = _by_seed(models, baselines, numbers, reporter)
+        named = _load_embeddings(models, baselines, numbers, reporter)
         examples = {data: load_examples(data, reporter) for data in dict.fromkeys(DATA[task] for task in asked)}
         for note in filter(None, (each.note for each in examples.values())):
             reporter.note(note)
-        with inputs_folder(home) as inputs:
-            plan = _plan(named, asked, examples, numbers, chosen, inputs)
+        with open_inputs_folder(home) as inputs:
+            plan = _plan_searches(named, asked, examples, numbers, chosen, inputs)
             results = Searcher(plan.searches, inputs, Shelf(home), reporter).run(crew)
     settings = {"budget": asdict(chosen), "seeds": numbers, "resamples": resamples, "torch": metadata.version("torch")}
     report = ExtrinsicReport(list(named), [], settings)
@@ -76,7 +77,7 @@ def evaluate_extrinsic(
     return report
 
 
-def checked(tasks: Sequence[str], baselines: Sequence[str]) -> list[str]:
+def check_request(tasks: Sequence[str], baselines: Sequence[str]) -> list[str]:
     """The tasks behind what was asked for; refuses, in one sentence, what cannot be done, before anything is read."""
     missing = [name for name in ("torch", "seqeval") if importlib.util.find_spec(name) is None]
     if missing:
@@ -86,7 +87,14 @@ def checked(tasks: Sequence[str], baselines: Sequence[str]) -> list[str]:
     unknown = [name for name in baselines if name not in BASELINES]
     if unknown:
         raise OptionError(f"no baseline is called {unknown[0]!r}; the {len(BASELINES)} are {', '.join(BASELINES)}")
-    return chosen_tasks(tasks)
+    return choose_tasks(tasks)
+
+
+def load_examples(data: str, progress: Progress | None = None) -> Examples:
+    """The data sst2, qnli, mnli or ner, from the mirror that MUMON_DATA names or from the cache."""
+    if data == "ner":
+        return read_conll(datasets.fetch_folder("conll2003", progress))
+    return read_glue(data, datasets.fetch_folder(data, progress))
 
 
 @dataclass(frozen=True)
@@ -97,7 +105,7 @@ class Embedding:
     random: bool = False
 
 
-def _by_seed(
+def _load_embeddings(
     models: Models, baselines: Sequence[str], seeds: Sequence[int], progress: Progress
 ) -> dict[str, list[Embedding]]:
     """A name → vectors for each seed: the models, then the baselines."""
@@ -105,9 +113,9 @@ def _by_seed(
     named: dict[str, list[Embedding]] = {}
     for name, vectors in given.items():
         if isinstance(vectors, Sequence) and not isinstance(vectors, str):
-            named[name] = [Embedding(as_vectors(one)) for one in vectors]
+            named[name] = [Embedding(load_vectors(one)) for one in vectors]
         else:
-            named[name] = [Embedding(as_vectors(vectors))] * len(seeds)
+            named[name] = [Embedding(load_vectors(vectors))] * len(seeds)
         if len(named[name]) != len(seeds):
             raise OptionError(f"{name} has vectors for {len(named[name])} seeds, and {len(seeds)} were asked for")
     if not named:
@@ -124,24 +132,24 @@ def _by_seed(
 
 
 @dataclass(frozen=True)
-class Plan:
+class SearchPlan:
     """All searches; and, by model and data, what was written of the vectors for each seed, out of how many words."""
 
     searches: list[Search]
-    written: dict[tuple[str, str], list[Written]]
+    written: dict[tuple[str, str], list[WrittenVectors]]
     words: dict[str, int]
 
 
-def _plan(
+def _plan_searches(
     named: Mapping[str, Sequence[Embedding]],
     tasks: Sequence[str],
     examples: Mapping[str, Examples],
     seeds: Sequence[int],
     budget: Budget,
     folder: Path,
-) -> Plan:
+) -> SearchPlan:
     torch = metadata.version("torch")
-    plan = Plan([], {}, {})
+    plan = SearchPlan([], {}, {})
     digests = {}
     for data, each in examples.items():
         words = each.words()
@@ -156,12 +164,12 @@ def _plan(
         for place, seed in enumerate(seeds):
             for model in named:
                 vectors = plan.written[model, DATA[task]][place].digest
-                points = trials(task, digests[DATA[task]], vectors, seed, budget, torch)
+                points = build_trials(task, digests[DATA[task]], vectors, seed, budget, torch)
                 plan.searches.append(Search(model, task, seed, tuple(points)))
     return plan
 
 
-def _check_vectors(model: str, data: str, plan: Plan) -> None:
+def _check_vectors(model: str, data: str, plan: SearchPlan) -> None:
     """Refuse vectors that nothing can be learnt from, rather than train for minutes to find out."""
     for written in plan.written[model, data]:
         if not written.found:
@@ -172,23 +180,25 @@ def _check_vectors(model: str, data: str, plan: Plan) -> None:
             )
 
 
-def _add_scores(report: ExtrinsicReport, task: str, examples: Examples, results: Sequence[Found], plan: Plan) -> None:
+def _add_scores(
+    report: ExtrinsicReport, task: str, examples: Examples, results: Sequence[SearchResult], plan: SearchPlan
+) -> None:
     """The scores of every model on the tests of one task."""
-    tests = scores_of(examples.splits)
+    tests = find_test_names(examples.splits)
     for test, name in zip(tests, [task] if len(tests) == 1 else tests, strict=True):
         report.task_names.append(name)
         for model in report.models:
             runs = [each for each in results if (each.search.model, each.search.task) == (model, task)]
             outcomes = [np.array(each.tests[test]) for each in runs]
-            scores = [score(each) for each in outcomes]
-            report.samples[model, name] = sample = resampled(outcomes, name, report.settings["resamples"])
+            scores = [compute_f1(each) for each in outcomes]
+            report.samples[model, name] = sample = resample_scores(outcomes, name, report.settings["resamples"])
             report.scores.append(
                 ExtrinsicScore(
                     model,
                     name,
                     METRICS[task],
                     float(np.mean(scores)),
-                    *interval(np.clip(sample, 0, 100)),
+                    *compute_interval(np.clip(sample, 0, 100)),
                     seeds=scores,
                     dev=[each.result["dev"] for each in runs],
                     chosen=[{**asdict(each.trial.draw), "epochs": each.result["epoch"]} for each in runs],

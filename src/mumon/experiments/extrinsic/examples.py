@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from mumon.utils.progress import Progress
 from mumon.utils.text_files import read_text
 
 Kind = Literal["sentence", "pair", "tags"]
@@ -40,22 +39,11 @@ class Examples:
         return Counter(word for text in texts for word in text)
 
 
-def scores_of(splits: Iterable[str]) -> list[str]:
+def find_test_names(splits: Iterable[str]) -> list[str]:
     """The names of the scores among those of the splits."""
     return [name for name in splits if name not in ("train", "dev")]
 
 
-def lines_of(path: Path) -> list[str]:
+def read_raw_lines(path: Path) -> list[str]:
     """The lines of a file in which nothing but a line feed ends one: sentences may hold any other separator."""
     return [line.removesuffix("\r") for line in read_text(path).split("\n")]
-
-
-def load_examples(data: str, progress: Progress | None = None) -> Examples:
-    """The data sst2, qnli, mnli or ner, from the mirror that MUMON_DATA names or from the cache."""
-    from mumon import datasets
-    from mumon.experiments.extrinsic.conll import read_conll
-    from mumon.experiments.extrinsic.glue import read_glue
-
-    if data == "ner":
-        return read_conll(datasets.fetch_folder("conll2003", progress))
-    return read_glue(data, datasets.fetch_folder(data, progress))

@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 
 from mumon.errors import DataError, FormatError
-from mumon.experiments.extrinsic.examples import Examples, Split, lines_of
+from mumon.experiments.extrinsic.examples import Examples, Split, read_raw_lines
 
-LABELS = ("gold_label", "label")
+LABEL_COLUMNS = ("gold_label", "label")
 NO_LABEL = "-"  # MNLI: the annotators did not agree
-SECRET = "-1"  # what stands in the test files that some libraries write
-HELD_OUT = 0.1  # of the training data, where the test labels are secret and dev has to stand in for test
+SECRET_LABEL = "-1"  # what stands in the test files that some libraries write
+HELD_OUT_SHARE = 0.1  # of the training data, where the test labels are secret and dev has to stand in for test
 
-APART = re.compile(r"\s+(n['’]t|['’](?:s|m|d|re|ve|ll))\b", re.IGNORECASE)  # clitics, as SST-2 has them
+SEPARATE_CLITIC = re.compile(r"\s+(n['’]t|['’](?:s|m|d|re|ve|ll))\b", re.IGNORECASE)  # clitics, as SST-2 has them
 WORD = re.compile(r"\w+(?:(?:['’.&/-]|(?<=\d),(?=\d))\w+)*|[^\w\s]")
 
 Row = tuple[str, tuple[tuple[str, ...], ...]]  # the label and the words of each text
@@ -45,13 +45,13 @@ LAYOUTS = {
 }
 
 
-def words_of(text: str) -> tuple[str, ...]:
+def split_words(text: str) -> tuple[str, ...]:
     """The words and marks of a sentence; words keep their apostrophes, hyphens and inner points.
 
-    >>> words_of("They do n't say it's well-made!")
+    >>> split_words("They do n't say it's well-made!")
     ('They', "don't", 'say', "it's", 'well-made', '!')
     """
-    return tuple(WORD.findall(APART.sub(r"\1", text)))
+    return tuple(WORD.findall(SEPARATE_CLITIC.sub(r"\1", text)))
 
 
 def read_glue(task: str, folder: Path) -> Examples:
@@ -61,30 +61,32 @@ def read_glue(task: str, folder: Path) -> Examples:
     of the training data is held out to choose by.
     """
     layout = LAYOUTS[task]
-    train = _labelled(folder, ("train.tsv",), layout.columns)
-    tests = {name: _rows(folder, names, layout.columns) for name, names in layout.tests.items()}
+    train = _read_labelled_rows(folder, ("train.tsv",), layout.columns)
+    tests = {name: _read_rows(folder, names, layout.columns) for name, names in layout.tests.items()}
     note = None
     if all(tests.values()):
-        dev = _labelled(folder, layout.dev, layout.columns)
+        dev = _read_labelled_rows(folder, layout.dev, layout.columns)
     else:
-        tests = {name: _labelled(folder, names, layout.columns) for name, names in layout.dev_as_tests.items()}
-        train, dev = _held_out(train)
+        tests = {
+            name: _read_labelled_rows(folder, names, layout.columns) for name, names in layout.dev_as_tests.items()
+        }
+        train, dev = _hold_out(train)
         note = f"{task} has no test labels: its dev files are the test, and {len(dev):,} training items are the dev"
     labels = sorted({label for label, _ in train})
     parts = {"train": train, "dev": dev, **tests}
-    splits = {name: _split(rows, labels, folder) for name, rows in parts.items()}
+    splits = {name: _build_split(rows, labels, folder) for name, rows in parts.items()}
     return Examples("pair" if len(layout.columns) > 1 else "sentence", labels, splits, note)
 
 
-def _held_out(rows: list[Row]) -> tuple[list[Row], list[Row]]:
-    chosen = set(np.random.default_rng(0).permutation(len(rows))[: max(1, int(HELD_OUT * len(rows)))].tolist())
+def _hold_out(rows: list[Row]) -> tuple[list[Row], list[Row]]:
+    chosen = set(np.random.default_rng(0).permutation(len(rows))[: max(1, int(HELD_OUT_SHARE * len(rows)))].tolist())
     return (
         [row for index, row in enumerate(rows) if index not in chosen],
         [row for index, row in enumerate(rows) if index in chosen],
     )
 
 
-def _split(rows: Sequence[Row], labels: Sequence[str], folder: Path) -> Split:
+def _build_split(rows: Sequence[Row], labels: Sequence[str], folder: Path) -> Split:
     numbers = {label: number for number, label in enumerate(labels)}
     unknown = next((label for label, _ in rows if label not in numbers), None)
     if unknown is not None:
@@ -96,27 +98,27 @@ def _split(rows: Sequence[Row], labels: Sequence[str], folder: Path) -> Split:
     return Split([list(column) for column in columns], [[numbers[label]] for label, _ in rows])
 
 
-def _labelled(folder: Path, names: Sequence[str], columns: Sequence[str]) -> list[Row]:
+def _read_labelled_rows(folder: Path, names: Sequence[str], columns: Sequence[str]) -> list[Row]:
     """The rows of the first of several files, which must be there and have labels."""
-    rows = _rows(folder, names, columns)
+    rows = _read_rows(folder, names, columns)
     if not rows:
         raise DataError(f"{folder} has no {' or '.join(names)} with labels; put the official GLUE files there")
     return rows
 
 
-def _rows(folder: Path, names: Sequence[str], columns: Sequence[str]) -> list[Row]:
+def _read_rows(folder: Path, names: Sequence[str], columns: Sequence[str]) -> list[Row]:
     """Label and texts of each line of the first of several files; none if it is missing or has no labels."""
     path = next((folder / name for name in names if (folder / name).is_file()), None)
     if path is None:
         return []
-    first, *lines = lines_of(path)
+    first, *lines = read_raw_lines(path)
     header = [name.strip() for name in first.split("\t")]
     missing = [name for name in columns if name not in header]
     if missing:
         raise FormatError(
             f"{path} has {len(header)} columns and none is called {missing[0]}; is it a file of this task?"
         )
-    label = next((header.index(name) for name in LABELS if name in header), None)
+    label = next((header.index(name) for name in LABEL_COLUMNS if name in header), None)
     if label is None:
         return []
     places = [header.index(name) for name in columns]
@@ -129,7 +131,7 @@ def _rows(folder: Path, names: Sequence[str], columns: Sequence[str]) -> list[Ro
             raise FormatError(
                 f"{path} has {len(fields)} columns in line {number} and {len(header)} in its header; correct it"
             )
-        texts = tuple(words_of(fields[place]) for place in places)
+        texts = tuple(split_words(fields[place]) for place in places)
         if (gold := fields[label].strip()) != NO_LABEL and all(texts):
             rows.append((gold, texts))
-    return [] if {gold for gold, _ in rows} == {SECRET} else rows
+    return [] if {gold for gold, _ in rows} == {SECRET_LABEL} else rows

@@ -22,18 +22,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mumon.evaluation.word_lookup import Finder
+from mumon.evaluation.word_lookup import WordFinder
 from mumon.experiments.extrinsic.examples import Examples, Kind
 from mumon.utils.file_lock import FileLock, lock_file, remove_abandoned
 from mumon.vectors.word_vectors import WordVectors
 
-PREFIX = ".inputs-"
+FOLDER_PREFIX = ".inputs-"
 CLITIC = re.compile(r"(.+?)(n['’]t|['’](?:s|m|d|re|ve|ll))", re.IGNORECASE)  # the parts of don't and it's
 Numbers = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
-class Ragged:
+class RaggedArray:
     """Lists of numbers, one after another; list i ends before `ends[i]`."""
 
     values: Numbers
@@ -52,11 +52,11 @@ class Ragged:
 
 
 @dataclass(frozen=True)
-class Part:
+class SplitInputs:
     """One split of a task: for each item its texts (rows of vectors) and labels."""
 
-    columns: list[Ragged]
-    labels: Ragged
+    columns: list[RaggedArray]
+    labels: RaggedArray
 
 
 @dataclass(frozen=True)
@@ -65,16 +65,16 @@ class Inputs:
 
     kind: Kind
     labels: list[str]
-    parts: dict[str, Part]
+    parts: dict[str, SplitInputs]
     vectors: NDArray[np.float32]
 
 
 @contextmanager
-def inputs_folder(home: Path) -> Iterator[Path]:
+def open_inputs_folder(home: Path) -> Iterator[Path]:
     """A folder for inputs that goes with the block; those that killed processes left are cleared."""
-    for left in home.glob(f"{PREFIX}*"):
+    for left in home.glob(f"{FOLDER_PREFIX}*"):
         remove_abandoned(left)
-    folder, held = _claimed(home)
+    folder, held = _lock_new_folder(home)
     try:
         with held:
             yield folder
@@ -82,9 +82,9 @@ def inputs_folder(home: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _claimed(home: Path) -> tuple[Path, FileLock]:
+def _lock_new_folder(home: Path) -> tuple[Path, FileLock]:
     while True:  # another process may think a new folder abandoned
-        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=home))
+        folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX, dir=home))
         with suppress(FileNotFoundError):
             return folder, lock_file(folder)
 
@@ -95,14 +95,14 @@ def write_examples(examples: Examples, words: Iterable[str], folder: Path) -> st
     arrays: dict[str, NDArray[Any]] = {}
     for name, split in examples.splits.items():
         for place, column in enumerate(split.columns):
-            _put(arrays, f"{name}.{place}", [[numbers[word] for word in sentence] for sentence in column])
-        _put(arrays, f"{name}.labels", split.labels)
+            _add_lists(arrays, f"{name}.{place}", [[numbers[word] for word in sentence] for sentence in column])
+        _add_lists(arrays, f"{name}.labels", split.labels)
     about = {"kind": examples.kind, "labels": examples.labels, "splits": list(examples.splits)}
-    return _write(arrays, {"task": json.dumps(about)}, folder)  # one entry: several would come in any order
+    return _write_tensors(arrays, {"task": json.dumps(about)}, folder)  # one entry: several would come in any order
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenVectors:
     """The digest that names a file of vectors, how many running words of the task have one, and if all are finite."""
 
     digest: str
@@ -112,14 +112,14 @@ class Written:
 
 def write_vectors(
     wv: WordVectors, words: Mapping[str, int], folder: Path, *, whole: bool, random: int | None = None
-) -> Written:
+) -> WrittenVectors:
     """Write the vectors of a task's words, which come with their counts.
 
     A word with a clitic (don't) that the embedding does not have is read as its two parts, unless words stay `whole`
     because each has a label. With a `random` seed the rows get numbers from the standard normal distribution instead.
     """
-    finder = Finder(wv)
-    known = [_rows(word, finder, whole) for word in words]
+    finder = WordFinder(wv)
+    known = [_find_rows(word, finder, whole) for word in words]
     used = sorted({row for rows in known for row in rows if row >= 0})
     places = {row: place for place, row in enumerate(used, 1)}  # row 0 is for what is missing
     matrix = np.zeros((len(used) + 1, wv.vector_size), np.float32)
@@ -132,14 +132,14 @@ def write_vectors(
     if len(arrays["rows"]) > len(words):
         arrays["ends"] = np.fromiter(accumulate(map(len, known)), np.int64)
     found = sum(count for count, rows in zip(words.values(), known, strict=True) if max(rows) >= 0)
-    return Written(_write(arrays, {}, folder), found, bool(np.isfinite(matrix).all()))
+    return WrittenVectors(_write_tensors(arrays, {}, folder), found, bool(np.isfinite(matrix).all()))
 
 
-def _rows(word: str, finder: Finder, whole: bool) -> list[int]:
+def _find_rows(word: str, finder: WordFinder, whole: bool) -> list[int]:
     """The rows of a word, -1 where it is missing."""
     row = finder.find(word)[0]
     if row < 0 and not whole and (parts := CLITIC.fullmatch(word)):
-        return finder.rows(parts.groups())
+        return finder.find_rows(parts.groups())
     return [row]
 
 
@@ -148,49 +148,49 @@ def read_inputs(folder: Path, data: str, vectors: str) -> Inputs:
     from safetensors import safe_open
     from safetensors.numpy import load_file
 
-    embedded = load_file(_place(folder, vectors))
+    embedded = load_file(_build_path(folder, vectors))
     ends = embedded.get("ends", np.arange(1, len(embedded["rows"]) + 1))
-    rows = Ragged(embedded["rows"], ends)
-    with safe_open(_place(folder, data), "numpy") as file:
+    rows = RaggedArray(embedded["rows"], ends)
+    with safe_open(_build_path(folder, data), "numpy") as file:
         about = json.loads(file.metadata()["task"])
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
     texts = range(2 if about["kind"] == "pair" else 1)
     parts = {
-        name: Part(
-            [_embedded(_ragged(arrays, f"{name}.{place}"), rows) for place in texts],
-            _ragged(arrays, f"{name}.labels"),
+        name: SplitInputs(
+            [_replace_words_by_rows(_build_ragged(arrays, f"{name}.{place}"), rows) for place in texts],
+            _build_ragged(arrays, f"{name}.labels"),
         )
         for name in about["splits"]
     }
     return Inputs(about["kind"], about["labels"], parts, embedded["vectors"])
 
 
-def _embedded(words: Ragged, rows: Ragged) -> Ragged:
+def _replace_words_by_rows(words: RaggedArray, rows: RaggedArray) -> RaggedArray:
     """Texts as rows of vectors: each number of a word is replaced by its rows, which may be two."""
     lengths = rows.lengths[words.values]
     ends = np.cumsum(lengths)
     places = np.arange(len(lengths) and ends[-1]) - np.repeat(ends - lengths, lengths)  # within a word
     starts = (rows.ends - rows.lengths)[words.values]
-    return Ragged(rows.values[np.repeat(starts, lengths) + places], ends[words.ends - 1])
+    return RaggedArray(rows.values[np.repeat(starts, lengths) + places], ends[words.ends - 1])
 
 
-def _ragged(arrays: Mapping[str, NDArray[Any]], name: str) -> Ragged:
-    return Ragged(arrays[f"{name}.values"], arrays[f"{name}.ends"])
+def _build_ragged(arrays: Mapping[str, NDArray[Any]], name: str) -> RaggedArray:
+    return RaggedArray(arrays[f"{name}.values"], arrays[f"{name}.ends"])
 
 
-def _put(arrays: dict[str, NDArray[Any]], name: str, lists: list[list[int]]) -> None:
+def _add_lists(arrays: dict[str, NDArray[Any]], name: str, lists: list[list[int]]) -> None:
     arrays[f"{name}.values"] = np.fromiter((value for items in lists for value in items), np.int32)
     arrays[f"{name}.ends"] = np.fromiter(accumulate(map(len, lists)), np.int64, len(lists))
 
 
-def _write(arrays: Mapping[str, NDArray[Any]], about: dict[str, str], folder: Path) -> str:
+def _write_tensors(arrays: Mapping[str, NDArray[Any]], about: dict[str, str], folder: Path) -> str:
     from safetensors.numpy import save
 
     content = save(dict(arrays), about or None)
     digest = hashlib.blake2b(content, digest_size=12).hexdigest()
-    _place(folder, digest).write_bytes(content)
+    _build_path(folder, digest).write_bytes(content)
     return digest
 
 
-def _place(folder: Path, digest: str) -> Path:
+def _build_path(folder: Path, digest: str) -> Path:
     return folder / f"{digest}.safetensors"

@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from mumon.experiments.extrinsic.batches import Batch
 from mumon.experiments.extrinsic.inputs import Inputs
 
-LAYERS = 2  # of the sentence encoder; the tagger has one
+ENCODER_LAYERS = 2  # of the sentence encoder; the tagger has one
 
 
-class Words(nn.Module):
+class WordEmbedding(nn.Module):
     """Rows of word vectors, frozen or trained along; row 0 stays zero."""
 
     def __init__(self, vectors: NDArray[np.float32], tuned: bool, dropout: float) -> None:
@@ -49,16 +49,16 @@ class BiLSTM(nn.Module):
         mirrored = torch.where(places < lengths[:, None], lengths[:, None] - 1 - places, places)[:, :, None]
         for layer, (forwards, backwards) in enumerate(zip(self.forwards, self.backwards, strict=True)):
             x = self.dropout(x) if layer else x
-            behind = backwards(_reordered(x, mirrored))[0]
-            x = torch.cat([forwards(x)[0], _reordered(behind, mirrored)], dim=2)
+            behind = backwards(_reorder(x, mirrored))[0]
+            x = torch.cat([forwards(x)[0], _reorder(behind, mirrored)], dim=2)
         return x
 
 
-def _reordered(x: Tensor, places: Tensor) -> Tensor:
+def _reorder(x: Tensor, places: Tensor) -> Tensor:
     return torch.gather(x, 1, places.expand(-1, -1, x.shape[2]))
 
 
-def _real(x: Tensor, lengths: Tensor) -> Tensor:
+def _mask_words(x: Tensor, lengths: Tensor) -> Tensor:
     """Which places (items, longest) hold a word, not filling."""
     return torch.arange(x.shape[1]) < lengths[:, None]
 
@@ -68,11 +68,11 @@ class Encoder(nn.Module):
 
     def __init__(self, dim: int, width: int, dropout: float) -> None:
         super().__init__()
-        self.lstm = BiLSTM(dim, width, LAYERS, dropout)
+        self.lstm = BiLSTM(dim, width, ENCODER_LAYERS, dropout)
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
         states = self.lstm(x, lengths)
-        return states.masked_fill(~_real(x, lengths)[:, :, None], -torch.inf).amax(dim=1)
+        return states.masked_fill(~_mask_words(x, lengths)[:, :, None], -torch.inf).amax(dim=1)
 
 
 class Classifier(nn.Module):
@@ -82,7 +82,7 @@ class Classifier(nn.Module):
         super().__init__()
         dim, labels = inputs.vectors.shape[1], len(inputs.labels)
         texts = 2 if inputs.kind == "pair" else 1
-        self.words = Words(inputs.vectors, tuned, dropout)
+        self.words = WordEmbedding(inputs.vectors, tuned, dropout)
         self.encoders = nn.ModuleList(Encoder(dim, width, dropout) for _ in range(texts))
         self.head: nn.Module = nn.Sequential(nn.Dropout(dropout), nn.Linear(2 * width, labels))
         if texts == 2:
@@ -108,7 +108,7 @@ class Tagger(nn.Module):
 
     def __init__(self, inputs: Inputs, width: int, dropout: float, tuned: bool) -> None:
         super().__init__()
-        self.words = Words(inputs.vectors, tuned, dropout)
+        self.words = WordEmbedding(inputs.vectors, tuned, dropout)
         self.lstm = BiLSTM(inputs.vectors.shape[1], width, layers=1)
         self.head = nn.Sequential(nn.Dropout(dropout), nn.Linear(2 * width, len(inputs.labels)))
 
@@ -116,4 +116,4 @@ class Tagger(nn.Module):
         """Scores of the labels (words of all items one after another, labels)."""
         (rows,), (lengths,) = batch.texts, batch.lengths
         states = self.lstm(self.words(rows), lengths)
-        return self.head(states[_real(rows, lengths)])
+        return self.head(states[_mask_words(rows, lengths)])

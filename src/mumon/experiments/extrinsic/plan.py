@@ -16,7 +16,7 @@ VERSION = 1  # of networks, training and readers: raise it when a change of thei
 PAIRS = ("qnli", "mnli")
 METRICS = {"sst2": "accuracy", "qnli": "accuracy", "mnli": "accuracy", "ner": "F1", "ner-tuned": "F1"}
 DATA = {task: task.split("-")[0] for task in METRICS}  # what a task is trained and tested on
-ASKED = {"sst2": ("sst2",), "qnli": ("qnli",), "mnli": ("mnli",), "ner": ("ner", "ner-tuned")}
+TASK_VARIANTS = {"sst2": ("sst2",), "qnli": ("qnli",), "mnli": ("mnli",), "ner": ("ner", "ner-tuned")}
 
 
 @dataclass(frozen=True)
@@ -73,10 +73,10 @@ SMALL = Budget(
 BUDGETS = {"small": SMALL, "full": Budget()}
 
 
-def chosen_budget(budget: str | Budget, **changes: Any) -> Budget:
+def choose_budget(budget: str | Budget, **changes: Any) -> Budget:
     """A budget by name, with whatever of it was asked to be otherwise.
 
-    >>> chosen_budget("full", draws=3, epochs=None).draws
+    >>> choose_budget("full", draws=3, epochs=None).draws
     3
     """
     if isinstance(budget, str):
@@ -86,17 +86,17 @@ def chosen_budget(budget: str | Budget, **changes: Any) -> Budget:
     return replace(budget, **{name: value for name, value in changes.items() if value is not None})
 
 
-def chosen_tasks(names: Sequence[str]) -> list[str]:
+def choose_tasks(names: Sequence[str]) -> list[str]:
     """The tasks behind what people ask for: `ner` is two, with frozen and with fine-tuned vectors.
 
-    >>> chosen_tasks(["sst2", "ner"])
+    >>> choose_tasks(["sst2", "ner"])
     ['sst2', 'ner', 'ner-tuned']
     """
-    unknown = [name for name in names if name.lower() not in ASKED]
+    unknown = [name for name in names if name.lower() not in TASK_VARIANTS]
     if unknown or not names:
         what = f"{unknown[0]!r} is no extrinsic task" if unknown else "0 tasks were given"
-        raise OptionError(f"{what}; the {len(ASKED)} are {', '.join(ASKED)}")
-    return list(dict.fromkeys(task for name in names for task in ASKED[name.lower()]))
+        raise OptionError(f"{what}; the {len(TASK_VARIANTS)} are {', '.join(TASK_VARIANTS)}")
+    return list(dict.fromkeys(task for name in names for task in TASK_VARIANTS[name.lower()]))
 
 
 @dataclass(frozen=True)
@@ -107,10 +107,10 @@ class Draw:
     rate: float
 
 
-def draws(budget: Budget, seed: int) -> list[Draw]:
+def draw_points(budget: Budget, seed: int) -> list[Draw]:
     """The points of a search: the same for every embedding and task, and the first of many are those of few.
 
-    >>> draws(Budget(draws=2), seed=1) == draws(Budget(draws=5), seed=1)[:2]
+    >>> draw_points(Budget(draws=2), seed=1) == draw_points(Budget(draws=5), seed=1)[:2]
     True
     """
     points = []
@@ -158,17 +158,18 @@ class Trial:
         return cls(**{**record, "draw": Draw(**record["draw"])})
 
 
-def trials(task: str, data: str, vectors: str, seed: int, budget: Budget, torch: str) -> list[Trial]:
+def build_trials(task: str, data: str, vectors: str, seed: int, budget: Budget, torch: str) -> list[Trial]:
     """One search: a trial for each draw."""
     same = {name: getattr(budget, name) for name in ("hidden", "epochs", "patience", "batch")}
-    same["train_items"] = _items(task, budget.train_sentences)
-    same["dev_items"] = _items(task, budget.dev_sentences)
+    same["train_items"] = _count_items(task, budget.train_sentences)
+    same["dev_items"] = _count_items(task, budget.dev_sentences)
     same["longest"] = budget.longest if METRICS[task] == "accuracy" else None  # every word wants its tag
     return [
-        Trial(task, data, vectors, seed, draw, budget.width(task), **same, torch=torch) for draw in draws(budget, seed)
+        Trial(task, data, vectors, seed, draw, budget.width(task), **same, torch=torch)
+        for draw in draw_points(budget, seed)
     ]
 
 
-def _items(task: str, sentences: int | None) -> int | None:
+def _count_items(task: str, sentences: int | None) -> int | None:
     """How many items of a task have so many sentences."""
     return sentences if sentences is None or task not in PAIRS else max(1, sentences // 2)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mumon.errors import OptionError
-from mumon.evaluation.bootstrap import Array, draw_counts, interval, item_draws, over_seeds, stream
+from mumon.evaluation.bootstrap import Array, average_over_seeds, compute_interval, count_draws, derive_seed, draw_items
 from mumon.evaluation.report import Comparison
 
 
@@ -63,7 +63,7 @@ class ExtrinsicReport:
             sample = self.samples[b, task] - self.samples[a, task]
             better = float(np.mean(sample > 0) + np.mean(sample == 0) / 2) if len(sample) else math.nan
             n = self.score(a, task).n
-            comparisons.append(Comparison(a, b, task, "test", "zero", difference, *interval(sample), better, n))
+            comparisons.append(Comparison(a, b, task, "test", "zero", difference, *compute_interval(sample), better, n))
         return comparisons
 
     def to_json(self) -> dict[str, Any]:
@@ -73,16 +73,16 @@ class ExtrinsicReport:
             "settings": self.settings,
             "models": self.models,
             "tasks": self.task_names,
-            "scores": [{name: _or_none(value) for name, value in asdict(row).items()} for row in self.scores],
+            "scores": [{name: _replace_nan(value) for name, value in asdict(row).items()} for row in self.scores],
             "comparisons": others,
         }
 
 
-def _or_none(value: Any) -> Any:
+def _replace_nan(value: Any) -> Any:
     return None if value != value else value  # JSON has no nan
 
 
-def resampled(outcomes: Sequence[NDArray[np.int64]], task: str, resamples: int) -> Array:
+def resample_scores(outcomes: Sequence[NDArray[np.int64]], task: str, resamples: int) -> Array:
     """The mean score over seeds when items and seeds are drawn anew, so many times.
 
     The draws depend on the task and the numbers of items and seeds, not on the model: those of two models can be
@@ -92,7 +92,17 @@ def resampled(outcomes: Sequence[NDArray[np.int64]], task: str, resamples: int) 
     right = np.array([each[:, 0] for each in outcomes], np.float64)
     total = np.array([each[:, 1] + each[:, 2] for each in outcomes], np.float64)
     by_seed = [np.empty((seeds, 0))]  # (seeds, resamples)
-    for drawn in item_draws(items, resamples, stream(0, task)):
-        counts = draw_counts(drawn, items).T
+    for drawn in draw_items(items, resamples, derive_seed(0, task)):
+        counts = count_draws(drawn, items).T
         by_seed.append(200 * (right @ counts) / np.maximum(total @ counts, 1))
-    return over_seeds(np.hstack(by_seed), stream(0, task))
+    return average_over_seeds(np.hstack(by_seed), derive_seed(0, task))
+
+
+def compute_f1(outcomes: NDArray[np.int64]) -> float:
+    """F1 × 100 of outcomes (items, 3): right, given, there; 0 where nothing was right.
+
+    >>> compute_f1(np.array([[1, 1, 1], [0, 1, 1]])), compute_f1(np.array([[1, 2, 1]]))
+    (50.0, 66.66666666666667)
+    """
+    right, given, there = outcomes.sum(axis=0)
+    return 200 * float(right) / float(given + there) if right else 0.0

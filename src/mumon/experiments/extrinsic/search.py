@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mumon.experiments.extrinsic.plan import Trial
+from mumon.experiments.extrinsic.process_pool import ProcessPool
 from mumon.experiments.extrinsic.trial_store import Shelf
-from mumon.experiments.extrinsic.worker_pool import Crew
 from mumon.utils.progress import Progress
 
 
@@ -25,7 +25,7 @@ class Search:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """The trial that was best on dev, its result there, and its outcomes on the tests."""
 
     search: Search
@@ -56,27 +56,27 @@ class Searcher:
         self.testing: set[str] = set()
         self.epochs = {key: self.trials[key].epochs for key in self.results}  # trained so far
 
-    def run(self, workers: int) -> list[Found]:
+    def run(self, workers: int) -> list[SearchResult]:
         """Train and test what is missing."""
         done = len(self.results)
         if done:
             self.progress.note(f"{done} of {len(self.trials)} networks are trained already, in {self.shelf.folder}")
         self.jobs.extend(Job("train", trial) for key, trial in self.trials.items() if key not in self.results)
         for search in self.searches:
-            self._decide(search)
+            self._queue_test(search)
         if self.jobs:
             self.progress.start("training", sum(trial.epochs for trial in self.trials.values()), "epochs")
-            with Crew[Job](self.inputs, self.shelf.folder, min(workers, len(self.jobs))) as crew:
-                self._work(crew)
+            with ProcessPool[Job](self.inputs, self.shelf.folder, min(workers, len(self.jobs))) as crew:
+                self._run_jobs(crew)
             self.progress.finish(f"trained {len(self.trials) - done} networks and tested {len(self.testing)}")
-        return [self._found(search) for search in self.searches]
+        return [self._build_result(search) for search in self.searches]
 
-    def _work(self, crew: Crew[Job]) -> None:
-        while self.jobs or crew.busy:
-            while self.jobs and crew.free:
+    def _run_jobs(self, crew: ProcessPool[Job]) -> None:
+        while self.jobs or crew.is_busy:
+            while self.jobs and crew.has_room:
                 job = self.jobs.popleft()
-                crew.give(job, {"job": job.kind, "trial": asdict(job.trial)})
-            job, message = crew.hear()
+                crew.submit(job, {"job": job.kind, "trial": asdict(job.trial)})
+            job, message = crew.collect()
             trial, affected = job.trial, [search for search in self.searches if job.trial in search.trials]
             if "epoch" in message:
                 self.epochs[trial.key] = message["epoch"]
@@ -85,18 +85,18 @@ class Searcher:
                 self.shelf.put_result(trial, message["result"])
                 self.epochs[trial.key] = trial.epochs
                 for search in affected:
-                    self._decide(search)
+                    self._queue_test(search)
             else:
                 self.shelf.put_test(trial, message["result"])
                 for search in affected:
-                    self._tell(search)
+                    self._note_result(search)
             self.progress.update(sum(self.epochs.values()))
 
-    def _decide(self, search: Search) -> None:
+    def _queue_test(self, search: Search) -> None:
         """If all trials of a search are done, the best is tested next, and the weights of the others are dropped."""
         if any(trial.key not in self.results for trial in search.trials):
             return
-        best = self._best(search)
+        best = self._find_best(search)
         tested = self.shelf.test(best) is not None
         for trial in search.trials:
             if tested or trial != best:
@@ -105,17 +105,17 @@ class Searcher:
             self.testing.add(best.key)
             self.jobs.appendleft(Job("test", best))
 
-    def _best(self, search: Search) -> Trial:
+    def _find_best(self, search: Search) -> Trial:
         return max(search.trials, key=lambda trial: self.results[trial.key]["dev"])  # the first of equals
 
-    def _found(self, search: Search) -> Found:
-        best = self._best(search)
+    def _build_result(self, search: Search) -> SearchResult:
+        best = self._find_best(search)
         tests = self.shelf.test(best)
         assert tests is not None
-        return Found(search, best, self.results[best.key], tests)
+        return SearchResult(search, best, self.results[best.key], tests)
 
-    def _tell(self, search: Search) -> None:
-        best = self._best(search)
+    def _note_result(self, search: Search) -> None:
+        best = self._find_best(search)
         result, draw = self.results[best.key], best.draw
         self.progress.note(
             f"{search.task:>9}  {search.model}, seed {search.seed}: dev {result['dev']:.1f} in epoch "

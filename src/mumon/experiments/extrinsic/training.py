@@ -20,24 +20,24 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from mumon.experiments.extrinsic.batches import Items, batches
-from mumon.experiments.extrinsic.conll import entity_counts
-from mumon.experiments.extrinsic.inputs import Inputs, Part
+from mumon.experiments.extrinsic.batches import Items, draw_batches
+from mumon.experiments.extrinsic.conll import count_entities
+from mumon.experiments.extrinsic.inputs import Inputs, SplitInputs
 from mumon.experiments.extrinsic.networks import Classifier, Tagger
 from mumon.experiments.extrinsic.plan import Trial
-from mumon.experiments.extrinsic.scores import score
+from mumon.experiments.extrinsic.report import compute_f1
 from mumon.utils.atomic import atomic_file
 
-CLIP = 5.0  # the longest gradient
-EVAL_BATCH = 256  # items that are tested at once, fewer if the network is wide
-EVAL_UNITS = 1 << 15
+MOST_GRADIENT_NORM = 5.0  # the longest gradient
+MOST_EVAL_ITEMS = 256  # items that are tested at once, fewer if the network is wide
+MOST_EVAL_UNITS = 1 << 15
 SAVE_SECONDS = 30.0  # between two states that an interrupted trial can go on from
 
-Report = Callable[[dict[str, Any]], None]
+SendMessage = Callable[[dict[str, Any]], None]
 
 
 @dataclass
-class Progressed:
+class TrialProgress:
     """How far a trial has come."""
 
     epoch: int = 0
@@ -46,7 +46,7 @@ class Progressed:
     curve: list[float] = field(default_factory=list)
     seconds: float = 0.0
 
-    def over(self, trial: Trial) -> bool:
+    def is_over(self, trial: Trial) -> bool:
         """Whether there is nothing more to gain."""
         return self.epoch >= trial.epochs or self.epoch - self.best_epoch >= trial.patience
 
@@ -56,27 +56,27 @@ class Training:
 
     def __init__(self, trial: Trial, inputs: Inputs) -> None:
         self.trial, self.inputs = trial, inputs
-        torch.manual_seed(_stream(trial.seed, 0))
-        self.network = new_network(trial, inputs)
+        torch.manual_seed(_derive_seed(trial.seed, 0))
+        self.network = build_network(trial, inputs)
         trained = [weight for weight in self.network.parameters() if weight.requires_grad]
         self.optimiser = torch.optim.Adam(trained, lr=trial.draw.rate, fused=True)
-        self.done = Progressed()
+        self.done = TrialProgress()
         self.best: dict[str, Tensor] = {}
 
-    def run(self, state: Path, report: Report) -> dict[str, Any]:
+    def run(self, state: Path, report: SendMessage) -> dict[str, Any]:
         """Train to the end; from the saved state, if there is one."""
         self.load(state)
         train = self.inputs.parts["train"]
-        train_items = sample(train, self.trial.train_items, self.trial.seed)
-        dev_items = sample(self.inputs.parts["dev"], self.trial.dev_items, seed=0)
+        train_items = choose_items(train, self.trial.train_items, self.trial.seed)
+        dev_items = choose_items(self.inputs.parts["dev"], self.trial.dev_items, seed=0)
         saved = time.monotonic()
-        while not self.done.over(self.trial):
+        while not self.done.is_over(self.trial):
             started = time.perf_counter()
-            self.epoch(train, train_items)
-            reached = score(outcomes(self.network, self.inputs, "dev", self.trial, dev_items))
-            self.note(reached, time.perf_counter() - started)
+            self.run_epoch(train, train_items)
+            reached = compute_f1(count_outcomes(self.network, self.inputs, "dev", self.trial, dev_items))
+            self.record_epoch(reached, time.perf_counter() - started)
             report({"epoch": self.done.epoch, "dev": reached})
-            if time.monotonic() - saved >= SAVE_SECONDS and not self.done.over(self.trial):
+            if time.monotonic() - saved >= SAVE_SECONDS and not self.done.is_over(self.trial):
                 with suppress(OSError):  # a full disk is no reason to stop: nothing is lost yet
                     self.save(state)
                 saved = time.monotonic()
@@ -87,20 +87,20 @@ class Training:
             "seconds": round(self.done.seconds, 2),
         }
 
-    def epoch(self, part: Part, items: Items) -> None:
+    def run_epoch(self, part: SplitInputs, items: Items) -> None:
         """One pass over the training items."""
         number = self.done.epoch + 1
-        torch.manual_seed(_stream(self.trial.seed, number))
+        torch.manual_seed(_derive_seed(self.trial.seed, number))
         order = np.random.default_rng([self.trial.seed, number])
         self.network.train()
-        for batch in batches(part, items, self.trial.batch, self.trial.longest, order):
+        for batch in draw_batches(part, items, self.trial.batch, self.trial.longest, order):
             loss = nn.functional.cross_entropy(self.network(batch), batch.labels)
             self.optimiser.zero_grad(set_to_none=True)
             loss.backward()
-            nn.utils.clip_grad_norm_(self.network.parameters(), CLIP)
+            nn.utils.clip_grad_norm_(self.network.parameters(), MOST_GRADIENT_NORM)
             self.optimiser.step()
 
-    def note(self, reached: float, seconds: float) -> None:
+    def record_epoch(self, reached: float, seconds: float) -> None:
         """Write down what an epoch brought."""
         done = self.done
         done.epoch, done.seconds = done.epoch + 1, done.seconds + seconds
@@ -132,17 +132,17 @@ class Training:
             state.setdefault(int(number), {})[moment] = tensor
         self.network.load_state_dict(parts["now"])
         self.optimiser.load_state_dict({**self.optimiser.state_dict(), "state": state})
-        self.best, self.done = parts["best"], Progressed(**json.loads(kept[1]["done"]))
+        self.best, self.done = parts["best"], TrialProgress(**json.loads(kept[1]["done"]))
 
 
-def new_network(trial: Trial, inputs: Inputs) -> nn.Module:
+def build_network(trial: Trial, inputs: Inputs) -> nn.Module:
     """The network of a trial, before training."""
     if inputs.kind == "tags":
         return Tagger(inputs, trial.width, trial.draw.dropout, trial.tuned)
     return Classifier(inputs, trial.width, trial.hidden, trial.draw.dropout, trial.tuned)
 
 
-def sample(part: Part, most: int | None, seed: int) -> Items:
+def choose_items(part: SplitInputs, most: int | None, seed: int) -> Items:
     """The items that are used: all, or so many at random."""
     count = len(part.labels)
     if most is None or count <= most:
@@ -150,7 +150,7 @@ def sample(part: Part, most: int | None, seed: int) -> Items:
     return np.sort(np.random.default_rng([seed, count]).permutation(count)[:most])
 
 
-def outcomes(
+def count_outcomes(
     network: nn.Module, inputs: Inputs, name: str, trial: Trial, items: Items | None = None
 ) -> NDArray[np.int64]:
     """What became of each item of a part, in order: how many labels (or entities) are right, were given, there are."""
@@ -159,20 +159,20 @@ def outcomes(
     found = {}
     network.eval()
     with torch.inference_mode():
-        for batch in batches(part, items, min(EVAL_BATCH, EVAL_UNITS // trial.width), trial.longest):
+        for batch in draw_batches(part, items, min(MOST_EVAL_ITEMS, MOST_EVAL_UNITS // trial.width), trial.longest):
             given = network(batch).argmax(dim=1).numpy()
             first = 0
             for item in batch.items:
                 gold = part.labels[item]
-                found[int(item)] = _counts(inputs, gold, given[first : first + len(gold)])
+                found[int(item)] = _count_item(inputs, gold, given[first : first + len(gold)])
                 first += len(gold)
     return np.array([found[int(item)] for item in items])
 
 
-def _counts(inputs: Inputs, gold: NDArray[np.int32], given: NDArray[np.int64]) -> tuple[int, int, int]:
+def _count_item(inputs: Inputs, gold: NDArray[np.int32], given: NDArray[np.int64]) -> tuple[int, int, int]:
     if inputs.kind != "tags":
         return int(gold[0] == given[0]), 1, 1
-    return entity_counts([inputs.labels[tag] for tag in gold], [inputs.labels[tag] for tag in given])
+    return count_entities([inputs.labels[tag] for tag in gold], [inputs.labels[tag] for tag in given])
 
 
 def write_tensors(tensors: dict[str, Tensor], path: Path, about: dict[str, str] | None = None) -> None:
@@ -194,6 +194,6 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]] | None:
         return None
 
 
-def _stream(seed: int, epoch: int) -> int:
+def _derive_seed(seed: int, epoch: int) -> int:
     """A seed for the random numbers of one epoch; epoch 0 is the first weights."""
     return int(np.random.SeedSequence([seed, epoch]).generate_state(1, np.uint64)[0] >> 1)

@@ -10,7 +10,7 @@ import numpy as np
 from mumon import __version__
 from mumon.corpus.vocabulary import Vocabulary
 from mumon.errors import CorpusError, TrainingError
-from mumon.evaluation.bootstrap import interval, item_draws
+from mumon.evaluation.bootstrap import compute_interval, draw_items
 from mumon.experiments.paper.experiment_context import Lab, Labelled, Part
 from mumon.experiments.paper.figures import SHADES, curve
 from mumon.experiments.paper.intervals import Estimate, estimate_of
@@ -143,8 +143,8 @@ def _losses(lab: Lab, part: Part, update: str, rate: float) -> dict[str, Any]:
 
 def _mean(values: Any, resamples: int) -> Estimate:
     """The mean of batches and its bootstrap interval."""
-    draws = [values[drawn].mean(axis=1) for drawn in item_draws(len(values), resamples, 0)]
-    return Estimate(float(values.mean()), *interval(np.concatenate(draws)))
+    draws = [values[drawn].mean(axis=1) for drawn in draw_items(len(values), resamples, 0)]
+    return Estimate(float(values.mean()), *compute_interval(np.concatenate(draws)))
 
 
 def section(data: dict[str, Any]) -> Section:

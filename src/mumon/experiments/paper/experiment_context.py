@@ -13,7 +13,7 @@ from mumon.corpus import EncodedCorpus, corpus_from_files
 from mumon.corpus.encoded import compute_digest
 from mumon.corpus.vocabulary import Vocabulary
 from mumon.errors import CorpusError, OptionError, TrainingError
-from mumon.experiments.bench.work import plain_text
+from mumon.experiments.bench.work import write_plain_text
 from mumon.experiments.paper.run_store import Cache
 from mumon.experiments.paper.runs import (
     GENSIM_RATE,
@@ -105,7 +105,7 @@ class Lab:
             if not path.exists():
                 part = f"all of the {name}" if sentences is None else f"{sentences:,} sentences"
                 self.progress.note(f"reading {part} …")
-                plain_text(inputs, path, sentences)
+                write_plain_text(inputs, path, sentences)
             encoded = corpus_from_files([path], workers=self.threads)
             if not encoded.tokens:
                 raise CorpusError(f"the {name} has 0 words; name a file with more text")

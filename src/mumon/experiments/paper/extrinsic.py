@@ -47,9 +47,9 @@ def measure(lab: Lab) -> dict[str, Any]:
         given: dict[str, Any] = lab.given["extrinsic"]
         return given
     from mumon.experiments.extrinsic import Budget, evaluate_extrinsic
-    from mumon.experiments.extrinsic.evaluate import checked
+    from mumon.experiments.extrinsic.evaluate import check_request
 
-    checked(["sst2", "qnli", "mnli", "ner"], BASELINES)  # before the vectors are trained, which takes longer
+    check_request(["sst2", "qnli", "mnli", "ner"], BASELINES)  # before the vectors are trained, which takes longer
     part, tiny = lab.part(None), lab.scale.name == "small"
     least = Budget(draws=1, epochs=2, encoder_width=8, tagger_width=8, hidden=8, train_sentences=400)
     seeds = list(range(1, (2 if lab.scale.name != "full" else lab.scale.seeds) + 1))

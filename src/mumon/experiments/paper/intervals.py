@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mumon.errors import CorpusError, TrainingError
-from mumon.evaluation.bootstrap import interval, over_seeds, stream
+from mumon.evaluation.bootstrap import average_over_seeds, compute_interval, derive_seed
 from mumon.evaluation.tasks import MEAN, Fold
 from mumon.experiments.paper.experiment_context import Lab
 from mumon.experiments.paper.runs import Trained
@@ -93,10 +93,12 @@ def contrast(lab: Lab, terms: Sequence[tuple[int, Runs]], fold: Fold = "test") -
             continue
         value, sample = 0.0, np.zeros(lab.scale.resamples)
         for sign, runs in terms:
-            kept = [run.outcomes[task.name].restricted(asked) for run in runs]
-            by_seed = np.array([outcome.resampled(lab.scale.resamples, stream(0, task.name))[1] for outcome in kept])
+            kept = [run.outcomes[task.name].select(asked) for run in runs]
+            by_seed = np.array(
+                [outcome.resample(lab.scale.resamples, derive_seed(0, task.name))[1] for outcome in kept]
+            )
             value += sign * float(np.mean([outcome.score(skip_missing=False) for outcome in kept]))
-            sample = sample + sign * over_seeds(by_seed, stream(0, "seeds"))
+            sample = sample + sign * average_over_seeds(by_seed, derive_seed(0, "seeds"))
         if not np.isnan(value):
             values[task.name], samples[task.name] = value, sample
     if not values:
@@ -105,4 +107,4 @@ def contrast(lab: Lab, terms: Sequence[tuple[int, Runs]], fold: Fold = "test") -
         )
     values[MEAN] = float(np.mean(list(values.values())))
     samples[MEAN] = np.mean(list(samples.values()), axis=0)
-    return {name: Estimate(value, *interval(samples[name])) for name, value in values.items()}
+    return {name: Estimate(value, *compute_interval(samples[name])) for name, value in values.items()}

@@ -239,7 +239,7 @@ def _text(
 def _about(scale: Scale, files: list[str], command: str) -> dict[str, Any]:
     """What the report says of itself; the text by names and sizes, not by places on this machine."""
     from mumon.corpus.sources import find_files
-    from mumon.experiments.bench.machine import describe
+    from mumon.experiments.bench.machine import describe_machine
 
     texts = (
         [f"{Path(name).name} ({Path(name).stat().st_size / 1e6:,.1f} MB)" for name in find_files(files)]
@@ -247,7 +247,13 @@ def _about(scale: Scale, files: list[str], command: str) -> dict[str, Any]:
         else []
     )
     corpus = ", ".join(texts) or "a made-up language"
-    return {"scale": scale.name, "corpus": corpus, "mumon": __version__, "machine": describe(), "command": command}
+    return {
+        "scale": scale.name,
+        "corpus": corpus,
+        "mumon": __version__,
+        "machine": describe_machine(),
+        "command": command,
+    }
 
 
 def _measured(about: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from mumon import __version__
 from mumon.errors import FormatError, PeerError, TrainingError
 from mumon.evaluation.bootstrap import Outcome
-from mumon.experiments.bench.systems import peer_version
+from mumon.experiments.bench.systems import find_peer_version
 
 if TYPE_CHECKING:
     from mumon.evaluation import Report, Task
@@ -68,7 +68,7 @@ def is_peer(system: str) -> bool:
 
 def version_of(system: str) -> str | None:
     """The version of the program that trains a system; None if it is not installed."""
-    return peer_version("gensim") if is_peer(system) else __version__
+    return find_peer_version("gensim") if is_peer(system) else __version__
 
 
 def described(system: str, changed: Mapping[str, Any], seed: int) -> str:

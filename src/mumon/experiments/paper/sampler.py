@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from mumon import __version__
-from mumon.experiments.bench.machine import describe
-from mumon.experiments.bench.sampler_plot import draw_panels
-from mumon.experiments.bench.sampler_times import REPEATS, timed_samplers
+from mumon.experiments.bench.machine import describe_machine
+from mumon.experiments.bench.sampler_times import REPEATS, draw_panels, time_samplers
 from mumon.experiments.bench.samplers import EXPONENT, SAMPLERS
 from mumon.experiments.paper.experiment_context import Lab, Labelled
 from mumon.experiments.paper.results import Figure, Item, Section, Table, Verdict
@@ -23,13 +22,13 @@ def measure(lab: Lab) -> dict[str, Any]:
         "repeats": REPEATS,
         "exponent": EXPONENT,
     }
-    inputs |= {"version": __version__, "machine": describe()["cpu"]}
+    inputs |= {"version": __version__, "machine": describe_machine()["cpu"]}
     return lab.cache.record(
         "sampler",
         inputs,
         lambda: {
             "draws": lab.scale.draws,
-            "rows": timed_samplers(lab.scale.vocabularies, lab.scale.draws, Labelled(lab.progress, lab.label)),
+            "rows": time_samplers(lab.scale.vocabularies, lab.scale.draws, Labelled(lab.progress, lab.label)),
         },
     )
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from mumon.errors import FormatError
 from mumon.experiments.bench.comparison import schedule
-from mumon.experiments.bench.machine import describe
+from mumon.experiments.bench.machine import describe_machine
 from mumon.experiments.bench.runner import Run, Runner
-from mumon.experiments.bench.systems import Chosen, System, choose
+from mumon.experiments.bench.systems import System, SystemChoice, choose_systems
 from mumon.experiments.bench.work import Work, prepare_corpus
 from mumon.experiments.paper.experiment_context import Lab, read_json
 from mumon.experiments.paper.results import Figure, Item, Section, Verdict
@@ -34,7 +34,7 @@ SMALL = ("mumon-cbow", "mumon-sg")
 
 def measure(lab: Lab) -> dict[str, Any]:
     """Every system on 1, 2, 4 … threads, from text to saved vectors, interleaved; each run is kept."""
-    scale, chosen = lab.scale, choose(SMALL if lab.scale.name == "small" else IDS)
+    scale, chosen = lab.scale, choose_systems(SMALL if lab.scale.name == "small" else IDS)
     threads = sorted({2**power for power in range(lab.threads.bit_length()) if 2**power < lab.threads} | {lab.threads})
     work = Work(scale.dim, scale.window, scale.negative, scale.epochs, scale.min_count)
     part, folder = lab.part(scale.time_sentences), Path(tempfile.mkdtemp(prefix="time-", dir=lab.cache.folder))
@@ -49,7 +49,7 @@ def measure(lab: Lab) -> dict[str, Any]:
     about = {"sentences": part.sentences, "tokens": part.tokens, "work": asdict(work), "threads": threads}
     return {
         **about,
-        "machine": describe(),
+        "machine": describe_machine(),
         "systems": systems,
         "left_out": chosen.left_out,
         "runs": runs,
@@ -57,12 +57,12 @@ def measure(lab: Lab) -> dict[str, Any]:
     }
 
 
-def _runs(lab: Lab, chosen: Chosen, threads: list[int], work: Work, folder: Path) -> list[dict[str, Any]]:
+def _runs(lab: Lab, chosen: SystemChoice, threads: list[int], work: Work, folder: Path) -> list[dict[str, Any]]:
     part, runner = lab.part(lab.scale.time_sentences), None
     runs, failed = [], set()
     for repeat, count, system in schedule(chosen.systems, threads, lab.scale.time_repeats):
         inputs: dict[str, Any] = {"system": system.id, "version": system.version, "threads": count, "repeat": repeat}
-        inputs |= {"work": asdict(work), "corpus": part.digest, "machine": describe()["cpu"]}
+        inputs |= {"work": asdict(work), "corpus": part.digest, "machine": describe_machine()["cpu"]}
         found = lab.cache.find("time", inputs)
         if found is None and (system.id, count) not in failed:
             if runner is None:

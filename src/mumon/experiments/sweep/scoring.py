@@ -52,15 +52,15 @@ def half(task: Task, fold: Fold) -> Task:
 def check_coverage(tasks: Sequence[Task], corpus: EncodedCorpus, min_count: int) -> None:
     """Refuse a task that the corpus cannot answer now, rather than after hours of training."""
     from mumon.corpus.vocabulary import Vocabulary
-    from mumon.evaluation.word_lookup import Finder
+    from mumon.evaluation.word_lookup import WordFinder
     from mumon.vectors.word_vectors import WordVectors
 
     vocabulary = Vocabulary.from_corpus(corpus, min_count=min_count).words
-    finder = Finder(WordVectors(vocabulary, np.zeros((len(vocabulary), 1), np.float32)))
+    finder = WordFinder(WordVectors(vocabulary, np.zeros((len(vocabulary), 1), np.float32)))
     for task in tasks:
         for fold in HALVES:
             items = half(task, fold).items
-            covered = sum(min(finder.rows(words)) >= 0 for words in items)
+            covered = sum(min(finder.find_rows(words)) >= 0 for words in items)
             if covered < 2:
                 raise OptionError(
                     f"the corpus has the words of {covered} of the {len(items)} {fold} questions of {task.name}, and "

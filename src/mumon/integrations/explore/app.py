@@ -42,7 +42,9 @@ HEADERS = {
 }
 
 
-def application(models: Sequence[Model], maps: Maps, hosts: Sequence[str] = LOOPBACK, start: str = "pca") -> Starlette:
+def build_application(
+    models: Sequence[Model], maps: Maps, hosts: Sequence[str] = LOOPBACK, start: str = "pca"
+) -> Starlette:
     """The application over one or two models.
 
     `hosts` are the names under which it may be called: a page elsewhere whose name is made to lead here (DNS
@@ -51,15 +53,15 @@ def application(models: Sequence[Model], maps: Maps, hosts: Sequence[str] = LOOP
     api = Api(models, maps, start)
     routes = [
         Route("/", lambda request: FileResponse(STATIC / "index.html"), methods=["GET"]),
-        *(Route(f"/api/{name}", _answering(answer), methods=["GET"]) for name, answer in api.answers.items()),
+        *(Route(f"/api/{name}", _wrap_answer(answer), methods=["GET"]) for name, answer in api.answers.items()),
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
     middleware = [
-        Middleware(_Headers),
+        Middleware(_HeaderMiddleware),
         Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False),
         Middleware(GZipMiddleware, minimum_size=500, compresslevel=6),
     ]
-    return Starlette(routes=routes, middleware=middleware, exception_handlers={HTTPException: _refused})
+    return Starlette(routes=routes, middleware=middleware, exception_handlers={HTTPException: _answer_refusal})
 
 
 class Api:
@@ -76,7 +78,7 @@ class Api:
             "map": self.map,
             "places": self.places,
         }
-        self._map_text = lru_cache(maxsize=8)(self._map_json)
+        self._map_text = lru_cache(maxsize=8)(self._encode_map)
 
     def about(self, request: Request) -> Response:
         """The models: their sizes, settings and history."""
@@ -85,7 +87,7 @@ class Api:
                 "name": model.name,
                 "words": len(model.words),
                 "dimensions": model.wv.vector_size,
-                "settings": list(_settings(model.settings)),
+                "settings": list(_flatten_settings(model.settings)),
                 "history": model.history,
                 "first_rate": model.first_rate,
                 "examples": model.examples,
@@ -93,108 +95,110 @@ class Api:
             }
             for model in self.models
         ]
-        return _json({"version": __version__, "models": described, "projections": self.maps.kinds, "start": self.start})
+        return _answer(
+            {"version": __version__, "models": described, "projections": self.maps.kinds, "start": self.start}
+        )
 
     def neighbours(self, request: Request) -> Response:
         """?q=king - man + woman&topn=10&model=0"""
-        model = self._model(request)
-        asked = questions.read_question(_text(request, "q"), self._known)
-        return _json(questions.neighbours(model, asked, _number(request, "topn", 10, MOST_NEIGHBOURS)))
+        model = self._find_model(request)
+        asked = questions.read_question(_read_text(request, "q"), self._is_known)
+        return _answer(questions.find_neighbours(model, asked, _read_number(request, "topn", 10, MOST_NEIGHBOURS)))
 
     def analogy(self, request: Request) -> Response:
         """?a=man&b=king&c=woman&mul=0&topn=5&model=0"""
-        a, b, c = (_text(request, name).strip() for name in "abc")
-        topn, mul = _number(request, "topn", 5, MOST_NEIGHBOURS), _text(request, "mul") == "1"
-        return _json(questions.analogy(self._model(request), a, b, c, topn, mul))
+        a, b, c = (_read_text(request, name).strip() for name in "abc")
+        topn, mul = _read_number(request, "topn", 5, MOST_NEIGHBOURS), _read_text(request, "mul") == "1"
+        return _answer(questions.solve_analogy(self._find_model(request), a, b, c, topn, mul))
 
     def similarity(self, request: Request) -> Response:
         """?a=king&b=queen&model=0"""
-        a, b = _text(request, "a"), _text(request, "b")
-        return _json({"a": a, "b": b, "cosine": questions.similarity(self._model(request), a, b)})
+        a, b = _read_text(request, "a"), _read_text(request, "b")
+        return _answer({"a": a, "b": b, "cosine": questions.compute_similarity(self._find_model(request), a, b)})
 
     def suggest(self, request: Request) -> Response:
         """?prefix=ki&topn=8: words of all models, those of the first model first where both have them."""
-        prefix, topn = _text(request, "prefix"), _number(request, "topn", 8, 50)
+        prefix, topn = _read_text(request, "prefix"), _read_number(request, "topn", 8, 50)
         found: dict[str, dict[str, Any]] = {}
         for model in self.models if prefix else ():
             for row in model.complete(prefix, topn):
                 about = {"word": model.words[row], "rank": int(model.ranks[row]) + 1, "count": model.count(row)}
                 found.setdefault(model.words[row], about)
-        return _json({"prefix": prefix, "words": sorted(found.values(), key=lambda about: about["rank"])[:topn]})
+        return _answer({"prefix": prefix, "words": sorted(found.values(), key=lambda about: about["rank"])[:topn]})
 
     def map(self, request: Request) -> Response:
         """?projection=pca&model=0: the whole map, or how long UMAP has been working."""
-        kind = _text(request, "projection") or "pca"
-        index = self.models.index(self._model(request))
+        kind = _read_text(request, "projection") or "pca"
+        index = self.models.index(self._find_model(request))
         if self.maps.get(kind, index) is None:
-            return _json({"working": round(self.maps.seconds(), 1)}, 202)
+            return _answer({"working": round(self.maps.seconds(), 1)}, 202)
         return Response(self._map_text(kind, index), media_type="application/json")
 
     def places(self, request: Request) -> Response:
         """?projection=pca&model=0&word=king&word=queen: where words are, null where the map has no place for one."""
-        model = self._model(request)
-        made = self.maps.get(_text(request, "projection") or "pca", self.models.index(model))
+        model = self._find_model(request)
+        made = self.maps.get(_read_text(request, "projection") or "pca", self.models.index(model))
         words = request.query_params.getlist("word")[: 2 * MOST_NEIGHBOURS]
-        return _json({"places": [None] * len(words) if made is None else made.places(model, words)})
+        return _answer({"places": [None] * len(words) if made is None else made.find_places(model, words)})
 
-    def _map_json(self, kind: str, index: int) -> bytes:
+    def _encode_map(self, kind: str, index: int) -> bytes:
         made = self.maps.get(kind, index)
         assert made is not None  # it was there a moment ago
-        return _bytes(made.to_json(self.models[index]))
+        return _encode_json(made.to_json(self.models[index]))
 
-    def _model(self, request: Request) -> Model:
-        index = _number(request, "model", 0, len(self.models) - 1, least=0)
+    def _find_model(self, request: Request) -> Model:
+        index = _read_number(request, "model", 0, len(self.models) - 1, least=0)
         return self.models[index]
 
-    def _known(self, word: str) -> bool:
+    def _is_known(self, word: str) -> bool:
         return any(word in model for model in self.models)
 
 
-def _answering(answer: Callable[[Request], Response]) -> Callable[[Request], Any]:
+def _wrap_answer(answer: Callable[[Request], Response]) -> Callable[[Request], Any]:
     """Answer in a thread of the pool; a user's mistake becomes a sentence, with the word to try instead."""
 
     async def respond(request: Request) -> Response:
         try:
             return await run_in_threadpool(answer, request)
         except AbsentWordError as error:
-            return _json({"error": str(error), "word": error.word, "suggestion": error.suggestion}, 404)
+            return _answer({"error": str(error), "word": error.word, "suggestion": error.suggestion}, 404)
         except MumonError as error:
-            return _json({"error": str(error)}, 400)
+            return _answer({"error": str(error)}, 400)
 
     return respond
 
 
-async def _refused(request: Request, error: Exception) -> Response:
+async def _answer_refusal(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return _json({"error": f"{error.detail} (code {error.status_code})"}, error.status_code)
+    return _answer({"error": f"{error.detail} (code {error.status_code})"}, error.status_code)
 
 
-def _text(request: Request, name: str) -> str:
+def _read_text(request: Request, name: str) -> str:
     text: str = request.query_params.get(name, "")
     if len(text) > MOST_CHARACTERS:
         raise OptionError(f"{name} has {len(text)} characters; ask with at most {MOST_CHARACTERS}")
     return text
 
 
-def _number(request: Request, name: str, default: int, most: int, least: int = 1) -> int:
-    text = _text(request, name) or str(default)
+def _read_number(request: Request, name: str, default: int, most: int, least: int = 1) -> int:
+    text = _read_text(request, name) or str(default)
     if not (text.isascii() and text.isdigit() and len(text) < 10 and least <= int(text) <= most):
         raise OptionError(f"{name} is {text[:40]!r}; give a whole number from {least} to {most}")
     return int(text)
 
 
-def _settings(values: dict[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+def _flatten_settings(values: dict[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
     """Names and values as people write them; what lies inside a setting comes after its name."""
     for name, value in values.items():
         if isinstance(value, dict):
-            yield from _settings(value, f"{before}{name}_")
+            yield from _flatten_settings(value, f"{before}{name}_")
         elif value is not None:
-            yield before + name, _shown(value)
+            yield before + name, _format_value(value)
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, list):
-        return " ".join(map(_shown, value))
+        return " ".join(map(_format_value, value))
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
@@ -202,15 +206,15 @@ def _shown(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _bytes(value: Any) -> bytes:
+def _encode_json(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-def _json(value: Any, status: int = 200) -> Response:
-    return Response(_bytes(value), status, media_type="application/json")
+def _answer(value: Any, status: int = 200) -> Response:
+    return Response(_encode_json(value), status, media_type="application/json")
 
 
-class _Headers:
+class _HeaderMiddleware:
     """Every answer, refusals included, says what a browser may do with it."""
 
     def __init__(self, app: ASGIApp) -> None:

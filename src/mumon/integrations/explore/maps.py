@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mumon.errors import OptionError
 from mumon.integrations.explore.models import Model
-from mumon.integrations.explore.projection import KINDS, Plane, has_umap, pca, turned, umap
+from mumon.integrations.explore.projection import KINDS, Plane, find_rotation, fit_pca, fit_umap, has_umap
 from mumon.vectors.neighbours import Floats
 
 GRID = 65_535  # places are whole numbers up to this, two bytes each
@@ -29,7 +29,7 @@ class Map:
     plane: Plane | None = None
     rotation: NDArray[np.float64] | None = None
 
-    def on_grid(self, points: Floats) -> NDArray[np.int64]:
+    def place_on_grid(self, points: Floats) -> NDArray[np.int64]:
         """Places as the page counts them; those outside the map are outside the grid."""
         low, high = self.points.min(axis=0), self.points.max(axis=0)
         side = float((high - low).max()) or 1.0
@@ -39,7 +39,7 @@ class Map:
 
     def to_json(self, model: Model) -> dict[str, Any]:
         """Words by frequency; x and y as little-endian 16-bit numbers in base64, an eighth of their digits."""
-        grid = self.on_grid(self.points).clip(0, GRID).astype("<u2")
+        grid = self.place_on_grid(self.points).clip(0, GRID).astype("<u2")
         counts = model.wv.counts
         return {
             "words": [model.words[row] for row in self.rows],
@@ -49,7 +49,7 @@ class Map:
             "share": None if self.plane is None else round(self.plane.share, 4),
         }
 
-    def places(self, model: Model, words: Sequence[str]) -> list[list[int] | None]:
+    def find_places(self, model: Model, words: Sequence[str]) -> list[list[int] | None]:
         """Where words are: a plane has a place for every word, a layout only for those it was made of."""
         found: list[list[int] | None] = []
         where = {int(row): place for place, row in enumerate(self.rows)}
@@ -63,7 +63,7 @@ class Map:
             else:
                 found.append(None)
                 continue
-            found.append([int(number) for number in self.on_grid(points)[0]])
+            found.append([int(number) for number in self.place_on_grid(points)[0]])
         return found
 
 
@@ -88,7 +88,7 @@ class Maps:
             raise OptionError(f"{kind!r} is not one of the {len(self.kinds)} projections: {', '.join(self.kinds)}")
         with self._lock:
             if (kind, index) not in self._made and kind == "pca":
-                self._pca(index)
+                self._make_pca(index)
             if (kind, index) not in self._made and kind == "umap":
                 if self._error is not None:
                     raise OptionError(self._error)
@@ -116,23 +116,23 @@ class Maps:
         with self._lock:
             if self._began is None:
                 self._began = time.monotonic()
-                threading.Thread(target=self._umap, name="umap", daemon=True).start()
+                threading.Thread(target=self._make_umap, name="umap", daemon=True).start()
 
-    def _rows(self, index: int) -> NDArray[np.int64]:
+    def _choose_rows(self, index: int) -> NDArray[np.int64]:
         return self._models[index].by_frequency[: self._most]
 
-    def _pca(self, index: int) -> None:
-        rows = self._rows(index)
+    def _make_pca(self, index: int) -> None:
+        rows = self._choose_rows(index)
         vectors = self._models[index].vectors(rows)
-        plane = pca(vectors)
+        plane = fit_pca(vectors)
         self._keep("pca", index, Map(rows, plane.place(vectors), plane))
 
-    def _umap(self) -> None:
+    def _make_umap(self) -> None:
         for index, model in enumerate(self._models):
-            rows = self._rows(index)
+            rows = self._choose_rows(index)
             self._tell(f"laying out {len(rows):,} words of {model.name} by UMAP …")
             try:
-                points = umap(model.vectors(rows))
+                points = fit_umap(model.vectors(rows))
             except Exception as error:  # a library's: the page has to say something, and PCA is still there
                 self._error = str(error) if isinstance(error, OptionError) else f"UMAP failed ({error}); use PCA"
                 self._tell(self._error)
@@ -146,14 +146,14 @@ class Maps:
             if index > 0:
                 first = self.get(kind, 0)
                 assert first is not None  # UMAP takes them in turn
-                rotation = self._rotation(made, first, index)
+                rotation = self._find_rotation(made, first, index)
                 points = (made.points @ rotation).astype(np.float32)
                 made = Map(made.rows, points, made.plane, rotation)
             self._made[kind, index] = made
 
-    def _rotation(self, made: Map, first: Map, index: int) -> NDArray[np.float64]:
+    def _find_rotation(self, made: Map, first: Map, index: int) -> NDArray[np.float64]:
         places = {self._models[0].words[row]: place for place, row in enumerate(first.rows)}
         words = [self._models[index].words[row] for row in made.rows]
         pairs = [(here, places[word]) for here, word in enumerate(words) if word in places]
         here, there = np.array(pairs, np.int64).reshape(-1, 2).T
-        return turned(made.points[here], first.points[there])
+        return find_rotation(made.points[here], first.points[there])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mumon.errors import OptionError
 from mumon.vectors.neighbours import Floats, compute_norms, find_nearest
 
-BLOCK = 8192  # rows that are made float64 at a time
+ROWS_AT_A_TIME = 8192  # rows that are made float64 at a time
 NEIGHBOURS = 15  # of a word, which UMAP keeps near it
 KINDS = ("pca", "umap")
 
@@ -40,18 +40,18 @@ def unit_rows(vectors: Floats) -> Floats:
     return units
 
 
-def pca(vectors: Floats) -> Plane:
+def fit_pca(vectors: Floats) -> Plane:
     """The plane of the two largest principal components of the unit vectors.
 
     The sign of an axis means nothing; it is chosen so that the largest of its numbers is positive.
 
-    >>> pca(np.array([[3, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]], np.float32)).share
+    >>> fit_pca(np.array([[3, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]], np.float32)).share
     1.0
     """
     rows, D = vectors.shape
     total, products = np.zeros(D), np.zeros((D, D))
-    for begin in range(0, rows, BLOCK):
-        block = unit_rows(vectors[begin : begin + BLOCK]).astype(np.float64)
+    for begin in range(0, rows, ROWS_AT_A_TIME):
+        block = unit_rows(vectors[begin : begin + ROWS_AT_A_TIME]).astype(np.float64)
         total += block.sum(axis=0)
         products += block.T @ block
     mean = total / max(1, rows)
@@ -65,7 +65,7 @@ def pca(vectors: Floats) -> Plane:
     return Plane(mean, axes, float(min(1.0, kept / whole)) if whole > 0 else 0.0)
 
 
-def umap(vectors: Floats) -> Floats:
+def fit_umap(vectors: Floats) -> Floats:
     """UMAP's layout of the rows, (N, 2): neighbours stay together, distances between groups say little.
 
     Exact neighbours are handed over: searching them as UMAP would takes longer, most of it for compilation.
@@ -109,13 +109,14 @@ def require_umap() -> None:
         raise OptionError("UMAP needs a library that is not installed: pip install 'mumon[umap]', or use PCA")
 
 
-def turned(points: Floats, like: Floats) -> NDArray[np.float64]:
+def find_rotation(points: Floats, like: Floats) -> NDArray[np.float64]:
     """The rotation or reflection (2, 2) that brings centred `points` nearest to centred `like`, row by row.
 
     Two models have no axes in common; turned like this, their maps can be compared by eye.
 
     >>> square = np.array([[1, 1], [1, -1], [-1, -1], [-1, 1.5]], np.float32)
-    >>> bool(np.allclose((square @ np.array([[0, 1], [-1, 0]])) @ turned(square @ [[0, 1], [-1, 0]], square), square))
+    >>> aside = square @ np.array([[0, 1], [-1, 0]])
+    >>> bool(np.allclose(aside @ find_rotation(aside, square), square))
     True
     """
     if not len(points):

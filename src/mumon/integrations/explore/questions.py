@@ -43,7 +43,7 @@ def read_question(text: str, known: Callable[[str], bool]) -> Question:
     terms: list[tuple[str, str]] = []
     minus = False
     for quoted, bare in TERM.findall(text):
-        for sign, word in [("+", quoted)] if quoted else _signed(bare, known):
+        for sign, word in [("+", quoted)] if quoted else _split_signs(bare, known):
             if word:
                 terms.append(("-" if minus != (sign == "-") else "+", word))
                 minus = False
@@ -58,55 +58,55 @@ def read_question(text: str, known: Callable[[str], bool]) -> Question:
     return Question(tuple(terms))
 
 
-def _signed(term: str, known: Callable[[str], bool]) -> Iterable[tuple[str, str]]:
+def _split_signs(term: str, known: Callable[[str], bool]) -> Iterable[tuple[str, str]]:
     """A term as signs and words: `-man`, or `king-man+woman` if all three are words; a sign alone has no word."""
     if term in ("+", *MINUS):
-        return [(_plain(term), "")]
+        return [(_normalise_sign(term), "")]
     if known(term):
         return [("+", term)]
     if term[0] in "+" + MINUS and (known(term[1:]) or not SIGNS.search(term[1:])):
-        return [(_plain(term[0]), term[1:])]
+        return [(_normalise_sign(term[0]), term[1:])]
     parts = SIGNS.split(term if term[0] in "+" + MINUS else f"+{term}")[1:]
-    pairs = [(_plain(sign), word) for sign, word in zip(parts[::2], parts[1::2], strict=True)]
+    pairs = [(_normalise_sign(sign), word) for sign, word in zip(parts[::2], parts[1::2], strict=True)]
     return pairs if all(known(word) for _, word in pairs) else [("+", term)]
 
 
-def _plain(sign: str) -> str:
+def _normalise_sign(sign: str) -> str:
     return "-" if sign in MINUS else sign
 
 
-def neighbours(model: Model, asked: Question, topn: int) -> dict[str, Any]:
+def find_neighbours(model: Model, asked: Question, topn: int) -> dict[str, Any]:
     """The nearest words and, where two words were given, their cosine."""
     positive, negative = ([model.key(word) for word in asked.words(sign)] for sign in "+-")
     ranking = model.wv.most_similar(positive, negative, topn=topn)
     answer: dict[str, Any] = {
-        "terms": [{"sign": sign, **_about(model, word)} for sign, word in asked.terms],
-        "neighbours": _ranked(model, ranking),
+        "terms": [{"sign": sign, **_describe_word(model, word)} for sign, word in asked.terms],
+        "neighbours": _describe_ranking(model, ranking),
     }
     if len(asked.terms) == 2:
-        answer["cosine"] = similarity(model, *asked.words())
+        answer["cosine"] = compute_similarity(model, *asked.words())
     return answer
 
 
-def analogy(model: Model, a: str, b: str, c: str, topn: int, mul: bool) -> dict[str, Any]:
+def solve_analogy(model: Model, a: str, b: str, c: str, topn: int, mul: bool) -> dict[str, Any]:
     """A is to B as C is to …: by sums of cosines (3CosAdd), or by products (3CosMul)."""
     for name, word in (("first", a), ("second", b), ("third", c)):
         if not word:
             raise OptionError(f"the {name} of the 3 words of the analogy is missing; type it")
     ask = model.wv.most_similar_cosmul if mul else model.wv.most_similar
     ranking = ask([model.key(b), model.key(c)], [model.key(a)], topn=topn)
-    return {"a": a, "b": b, "c": c, "answers": _ranked(model, ranking)}
+    return {"a": a, "b": b, "c": c, "answers": _describe_ranking(model, ranking)}
 
 
-def similarity(model: Model, first: str, second: str) -> float:
+def compute_similarity(model: Model, first: str, second: str) -> float:
     """The cosine of two words."""
     return round(float(model.wv.similarity(model.key(first), model.key(second))), 6)
 
 
-def _about(model: Model, word: str) -> dict[str, Any]:
+def _describe_word(model: Model, word: str) -> dict[str, Any]:
     row = model.row(word)
     return {"word": word, "rank": int(model.ranks[row]) + 1, "count": model.count(row)}
 
 
-def _ranked(model: Model, ranking: list[tuple[str, float]]) -> list[dict[str, Any]]:
-    return [{**_about(model, str(key)), "score": round(float(score), 6)} for key, score in ranking]
+def _describe_ranking(model: Model, ranking: list[tuple[str, float]]) -> list[dict[str, Any]]:
+    return [{**_describe_word(model, str(key)), "score": round(float(score), 6)} for key, score in ranking]

@@ -16,8 +16,8 @@ from typing import Any
 from mumon.errors import OptionError
 from mumon.utils.signals import Interrupted
 
-PORT = 8765
-NEXT_PORTS = 20  # tried after that one if nobody asked for a port, before any that is free
+DEFAULT_PORT = 8765
+MORE_PORTS = 20  # tried after that one if nobody asked for a port, before any that is free
 
 
 def is_loopback(host: str) -> bool:
@@ -33,14 +33,14 @@ def is_loopback(host: str) -> bool:
 
 
 def listen(host: str, port: int | None = None) -> socket.socket:
-    """A socket that listens at a port, where 0 stands for any; without one at `PORT`, or the next that is free."""
+    """Listen at a port, where 0 means any; without one, at `DEFAULT_PORT` or the next that is free."""
     try:
-        family, _, _, _, address = socket.getaddrinfo(host, port or PORT, type=socket.SOCK_STREAM)[0]
+        family, _, _, _, address = socket.getaddrinfo(host, port or DEFAULT_PORT, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError):
         raise OptionError(
             f"{host!r} is no address of this machine; use 127.0.0.1, or 0.0.0.0 for all of them"
         ) from None
-    for number in (*range(PORT, PORT + NEXT_PORTS + 1), 0) if port is None else (port,):
+    for number in (*range(DEFAULT_PORT, DEFAULT_PORT + MORE_PORTS + 1), 0) if port is None else (port,):
         listener = socket.socket(family, socket.SOCK_STREAM)
         if os.name == "posix":  # where it means that an ended connection is no reason to wait; on Windows, theft
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -58,7 +58,7 @@ def listen(host: str, port: int | None = None) -> socket.socket:
     raise OptionError(f"no port of {host} is free; end another program")
 
 
-def address_of(listener: socket.socket) -> str:
+def find_address(listener: socket.socket) -> str:
     """The address to type into a browser on this machine."""
     host, port = listener.getsockname()[:2]
     if host in ("0.0.0.0", "::"):

@@ -1,4 +1,4 @@
-"""A process that trains: `python -m mumon.experiments.extrinsic.worker INPUTS FOLDER`.
+"""A process that trains: `python -m mumon.experiments.extrinsic.trial_process INPUTS FOLDER`.
 
 It reads jobs as lines of JSON from standard input and answers with lines of JSON: an epoch each, then the result.
 Separate processes, because each trial is a sequence of small steps for which threads only get in each other's way.
@@ -18,12 +18,12 @@ from queue import SimpleQueue
 from typing import IO, Any
 
 from mumon.errors import to_one_line
-from mumon.experiments.extrinsic.examples import scores_of
+from mumon.experiments.extrinsic.examples import find_test_names
 from mumon.experiments.extrinsic.inputs import Inputs, read_inputs
 from mumon.experiments.extrinsic.plan import Trial
 from mumon.experiments.extrinsic.trial_store import Shelf
 
-Report = Callable[[dict[str, Any]], None]
+SendMessage = Callable[[dict[str, Any]], None]
 
 
 def main() -> None:
@@ -32,7 +32,7 @@ def main() -> None:
     inputs, folder = map(Path, sys.argv[1:])
     jobs: SimpleQueue[str] = SimpleQueue()
     threading.Thread(target=_listen, args=(jobs,), daemon=True).start()
-    with _own_output() as output:
+    with _reserve_output() as output:
 
         def answer(message: dict[str, Any]) -> None:
             print(json.dumps(message), file=output, flush=True)
@@ -40,21 +40,21 @@ def main() -> None:
         while True:
             job = json.loads(jobs.get())
             try:
-                answer({"result": do(job, inputs, Shelf(folder), answer)})
+                answer({"result": run_job(job, inputs, Shelf(folder), answer)})
             except Exception as error:
                 about = f"{type(error).__name__}: {to_one_line(error)}"
-                answer({"failed": {"kind": _kind(error), "about": about}})
+                answer({"failed": {"kind": _classify_error(error), "about": about}})
 
 
-def do(job: dict[str, Any], inputs_folder: Path, shelf: Shelf, report: Report) -> dict[str, Any]:
+def run_job(job: dict[str, Any], inputs_folder: Path, shelf: Shelf, report: SendMessage) -> dict[str, Any]:
     """Train a trial and keep its best weights, or test one; its weights may be gone, and it is trained again then."""
     import torch
 
-    from mumon.experiments.extrinsic.training import Training, outcomes, read_tensors, write_tensors
+    from mumon.experiments.extrinsic.training import Training, count_outcomes, read_tensors, write_tensors
 
     torch.set_num_threads(1)
     trial = Trial.from_json(job["trial"])
-    inputs = _inputs(inputs_folder, trial.data, trial.vectors)
+    inputs = _read_inputs(inputs_folder, trial.data, trial.vectors)
     training = Training(trial, inputs)
     if job["job"] == "train":
         result = training.run(shelf.state(trial), report)
@@ -64,15 +64,17 @@ def do(job: dict[str, Any], inputs_folder: Path, shelf: Shelf, report: Report) -
     if kept is None:
         training.run(shelf.state(trial), report)
     training.network.load_state_dict(training.best if kept is None else kept[0])
-    return {name: outcomes(training.network, inputs, name, trial).tolist() for name in scores_of(inputs.parts)}
+    return {
+        name: count_outcomes(training.network, inputs, name, trial).tolist() for name in find_test_names(inputs.parts)
+    }
 
 
 @lru_cache(maxsize=2)
-def _inputs(folder: Path, data: str, vectors: str) -> Inputs:
+def _read_inputs(folder: Path, data: str, vectors: str) -> Inputs:
     return read_inputs(folder, data, vectors)
 
 
-def _own_output() -> IO[str]:
+def _reserve_output() -> IO[str]:
     """Standard output for us alone: what libraries write there goes to standard error instead."""
     output = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
@@ -85,7 +87,7 @@ def _listen(jobs: SimpleQueue[str]) -> None:
     os._exit(0)  # at once: an epoch may take hours, and nobody wants it any more
 
 
-def _kind(error: Exception) -> str:
+def _classify_error(error: Exception) -> str:
     if isinstance(error, MemoryError) or "memory" in str(error):  # torch has no class of its own for it
         return "memory"
     return "disk" if isinstance(error, OSError) else "other"

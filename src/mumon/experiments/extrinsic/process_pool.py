@@ -15,12 +15,12 @@ from typing import Any, Generic, TypeVar
 from mumon.errors import DataError, MumonError, OutOfMemoryError, TrainingError
 
 J = TypeVar("J")
-KILLED = (-9, 137)  # by the system, in most cases
+KILLED_CODES = (-9, 137)  # by the system, in most cases
 # One thread, and no module of the current folder in the place of a library's.
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONSAFEPATH": "1"}
 
 
-class Crew(Generic[J]):
+class ProcessPool(Generic[J]):
     """Workers that each do one job at a time; leaving the block ends them, whatever they are at."""
 
     def __init__(self, inputs: Path, folder: Path, size: int) -> None:
@@ -30,7 +30,7 @@ class Crew(Generic[J]):
         self._idle: list[subprocess.Popen[str]] = []
         self._all: list[subprocess.Popen[str]] = []
 
-    def __enter__(self) -> Crew[J]:
+    def __enter__(self) -> ProcessPool[J]:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -40,46 +40,46 @@ class Crew(Generic[J]):
             process.wait()
 
     @property
-    def busy(self) -> bool:
+    def is_busy(self) -> bool:
         """Whether anyone is at work."""
         return bool(self._jobs)
 
     @property
-    def free(self) -> bool:
+    def has_room(self) -> bool:
         """Whether another job can begin."""
         return bool(self._idle) or len(self._all) < self._size
 
-    def give(self, job: J, order: dict[str, Any]) -> None:
+    def submit(self, job: J, order: dict[str, Any]) -> None:
         """Let someone who is free carry out an order."""
-        process = self._idle.pop() if self._idle else self._start()
+        process = self._idle.pop() if self._idle else self._start_process()
         self._jobs[process.pid] = job
         assert process.stdin is not None
-        with suppress(BrokenPipeError):  # it died while it waited: `hear` will tell
+        with suppress(BrokenPipeError):  # it died while it waited: `collect` says so
             process.stdin.write(json.dumps(order) + "\n")
             process.stdin.flush()
 
-    def hear(self) -> tuple[J, dict[str, Any]]:
+    def collect(self) -> tuple[J, dict[str, Any]]:
         """Wait for the next message, and tell of which job it is; after its result a worker is free again."""
         process, line = self._said.get()
         if not line.endswith("\n"):  # the end, perhaps in the middle of a line
-            raise self._death(process.wait())
+            raise self._explain_exit(process.wait())
         job, message = self._jobs[process.pid], json.loads(line)
         if "failed" in message:
-            raise _failure(**message["failed"])
+            raise _build_error(**message["failed"])
         if "result" in message:
             del self._jobs[process.pid]
             self._idle.append(process)
         return job, message
 
-    def _death(self, code: int) -> MumonError:
+    def _explain_exit(self, code: int) -> MumonError:
         about = f"one of {len(self._all)} workers ended with exit code {code}"
-        if code in KILLED:
+        if code in KILLED_CODES:
             fewer = "ask for fewer at once (--threads), and go on: what is done is kept"
             return OutOfMemoryError(f"{about}, as happens when memory runs out; {fewer}")
         return TrainingError(f"{about}; its own words are above, and what is done is kept")
 
-    def _start(self) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "mumon.experiments.extrinsic.worker", *self._folders]
+    def _start_process(self) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "mumon.experiments.extrinsic.trial_process", *self._folders]
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, **ENVIRONMENT}
         )
@@ -94,7 +94,7 @@ class Crew(Generic[J]):
         self._said.put((process, ""))
 
 
-def _failure(kind: str, about: str) -> MumonError:
+def _build_error(kind: str, about: str) -> MumonError:
     """What a worker said went wrong, as an error with a next step."""
     if kind == "memory":
         return OutOfMemoryError(
