@@ -194,7 +194,7 @@ class Word2VecVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _pool(self, documents: list[list[str]]) -> npt.NDArray[np.float32]:
-        from mumon.vectors.pooling import pool_rows, find_rows
+        from mumon.vectors.pooling import find_rows, pool_rows
 
         return pool_rows(*find_rows(documents, self.wv_.key_to_index), self.wv_.vectors, self.weights_)
 
