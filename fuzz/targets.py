@@ -199,7 +199,7 @@ def _corpus(name: str, options: TextOptions) -> Read:
             text, replaced = prepare(piece, options)
             _, ends = table.encode(text)
             assert replaced >= 0 and len(ends) == text.count(b"\n")
-        assert len(table.words()) == table.types == len(table.counts())
+        assert len(table.to_arrow()) == table.types == len(table.read_counts())
 
     return read
 

@@ -55,7 +55,7 @@ def naive(text):
 def fast(text, table=None):
     table = table or ByteTable()
     ids, ends = table.encode(text)
-    types = table.words().to_pylist()
+    types = table.to_arrow().to_pylist()
     return [types[i] for i in ids], ends.tolist()
 
 
@@ -78,8 +78,8 @@ def test_a_table_that_grows_counts_and_numbers_by_first_sight(texts):
     for text in texts:
         assert fast(text, table) == naive(text)
         expected += naive(text)[0]
-    assert table.words().to_pylist() == list(dict.fromkeys(expected))
-    assert dict(zip(table.words().to_pylist(), table.counts().tolist(), strict=True)) == Counter(expected)
+    assert table.to_arrow().to_pylist() == list(dict.fromkeys(expected))
+    assert dict(zip(table.to_arrow().to_pylist(), table.read_counts().tolist(), strict=True)) == Counter(expected)
 
 
 @pytest.mark.parametrize("length", range(1, 42))
@@ -95,7 +95,7 @@ def test_many_words_and_words_longer_than_everything_before_find_room():
     table = ByteTable()
     assert fast(b" ".join(words), table)[0] == words
     assert fast(b"\n".join(reversed(words)), table)[0] == words[::-1]
-    assert table.counts().tolist() == [2] * len(words)
+    assert table.read_counts().tolist() == [2] * len(words)
 
 
 def test_words_with_the_same_hash_stay_apart():

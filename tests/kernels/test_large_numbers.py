@@ -18,7 +18,7 @@ from mumon.corpus.encode import MAX_SENTENCE, CorpusWriter
 from mumon.corpus.vocabulary import Vocabulary
 from mumon.corpus.word_table import ByteTable, TokenTable, rank_tables
 from mumon.errors import CorpusError, OptionError
-from mumon.kernels.tokens import COUNT
+from mumon.kernels.hash_table import COUNT
 from mumon.training.engine import BLOCK_TOKENS, block_bounds
 from mumon.training.rates import default_alpha, heaviest_share
 from mumon.training.run_state import Block, Epoch, Tally
@@ -274,9 +274,9 @@ def test_word_tables_count_and_merge_beyond_2_to_the_32():
     tables = [ByteTable(), ByteTable()]
     for words in tables:
         words.encode(b"a b")
-        words._slots[words._slots[:, COUNT] > 0, COUNT] = np.uint64((1 << 61) + 1)
+        words.slots[words.slots[:, COUNT] > 0, COUNT] = np.uint64((1 << 61) + 1)
     tables[1].encode(b"b b c")
-    assert tables[1].counts().tolist() == [(1 << 61) + 1, (1 << 61) + 3, 1]
+    assert tables[1].read_counts().tolist() == [(1 << 61) + 1, (1 << 61) + 3, 1]
     words, counts, _ = rank_tables(tables)
     assert words.to_pylist() == [b"b", b"a", b"c"]
     assert counts.tolist() == [(1 << 62) + 4, (1 << 62) + 2, 1]

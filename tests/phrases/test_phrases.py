@@ -321,11 +321,11 @@ def test_sentences_must_be_lists_of_strings():
 def test_a_table_of_strings_counts_as_a_dictionary_does(pairs):
     table, expected = StringTable(places=4), {}
     for text, count in pairs:
-        table.add(Strings.of([text]), np.array([count]))
+        table.add(Strings.from_texts([text]), np.array([count]))
         expected[text] = expected.get(text, 0) + count
     assert table.to_dict() == expected
-    assert [table.count_of(text) for text in [*expected, "not there"]] == [*expected.values(), 0]
-    assert table.without_rare(3).to_dict() == {text: count for text, count in expected.items() if count >= 3}
+    assert [table.get_count(text) for text in [*expected, "not there"]] == [*expected.values(), 0]
+    assert table.drop_rare(3).to_dict() == {text: count for text, count in expected.items() if count >= 3}
 
 
 def test_strings_of_equal_hash_stay_different(monkeypatch):
@@ -333,7 +333,7 @@ def test_strings_of_equal_hash_stay_different(monkeypatch):
     a, b = "a", "b"
     for _ in range(11):
         a, b = a + b, b + a
-    one, other = (Strings.of([text]) for text in (a, b))
+    one, other = (Strings.from_texts([text]) for text in (a, b))
     assert hash_bytes(one.data, 0, len(a)) == hash_bytes(other.data, 0, len(b))
     our, their = twins([[a, "x"], [b, "x"], [b, "x"], [a], [b]], min_count=1, threshold=0.01)
     assert dict(our.vocab) == their.vocab

@@ -1,4 +1,4 @@
-"""Looking at text eight bytes at a time: where words end, which bytes form a blank, whether it is UTF-8.
+"""Reading text eight bytes at a time: where words end, which bytes form a blank, whether it is UTF-8.
 
 Eight bytes are one little-endian integer, the first byte lowest. Nothing here reads beyond the end of the text.
 """
@@ -26,11 +26,11 @@ EACH_E0, EACH_FC = np.uint64(0xE0E0E0E0E0E0E0E0), np.uint64(0xFCFCFCFCFCFCFCFC)
 if numba.config.DISABLE_JIT:
 
     def load_8(text: Any, i: int) -> Any:
-        """The eight bytes of `text` from `i` on."""
+        """Load the eight bytes of `text` from `i` on."""
         return np.uint64(int.from_bytes(text[i : i + 8].tobytes(), "little"))
 
-    def lowest_byte(flags: Any) -> int:
-        """Which byte holds the lowest bit that is set; 8 if none is."""
+    def find_lowest_byte(flags: Any) -> int:
+        """Return which byte holds the lowest bit that is set, 8 if none is."""
         return ((int(flags) & -int(flags)).bit_length() - 1) >> 3 if flags else 8
 
     def prefetch_line(table: Any, i: Any) -> None:
@@ -40,7 +40,7 @@ else:
 
     @intrinsic  # type: ignore[misc]
     def load_8(typingctx: Any, text: Any, i: Any) -> Any:
-        """The eight bytes of `text` from `i` on, in one unaligned load, which Numba has no words for."""
+        """Load the eight bytes of `text` from `i` on at once, unaligned, which Numba itself cannot express."""
 
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
@@ -50,8 +50,8 @@ else:
         return types.uint64(text, types.intp), codegen
 
     @intrinsic  # type: ignore[misc]
-    def lowest_byte(typingctx: Any, flags: Any) -> Any:
-        """Which byte holds the lowest bit that is set; 8 if none is."""
+    def find_lowest_byte(typingctx: Any, flags: Any) -> Any:
+        """Return which byte holds the lowest bit that is set, 8 if none is."""
 
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             zeros = builder.cttz(arguments[0], ir.IntType(1)(0))
@@ -73,7 +73,7 @@ else:
 
 @inlined
 def load_up_to_8(text: Any, i: Any) -> Any:
-    """The bytes of `text` from `i` on, with spaces where the text has ended."""
+    """Load the bytes of `text` from `i` on, with spaces where the text has ended."""
     size = text.shape[0]
     if i + 8 <= size:
         return load_8(text, i)
@@ -84,21 +84,21 @@ def load_up_to_8(text: Any, i: Any) -> Any:
 
 
 @inlined
-def suspects(word: Any) -> Any:
-    """The high bit of every byte that may begin a blank: those up to 32, C2, and E0 to E3.
+def flag_possible_blanks(word: Any) -> Any:
+    """Set the high bit of every byte that may begin a blank: those up to 32, C2, and E0 to E3.
 
-    Subtractions borrow from the next byte, so a byte above a suspect may be called one, too, but never the first.
+    Subtractions borrow from the next byte, so a byte above a flagged one may be flagged wrongly, but never the first.
     """
     flags = (word - ABOVE_SPACE) & ~word
-    if word & HIGH_BITS != ZERO:  # for most text always so or never, which a processor foresees
+    if word & HIGH_BITS != ZERO:  # for most texts always or never true, so the branch is well predicted
         c2, e0 = word ^ EACH_C2, (word ^ EACH_E0) & EACH_FC
         flags |= ((c2 - EACH_01) & ~c2) | ((e0 - EACH_01) & ~e0)
     return flags & HIGH_BITS
 
 
 @inlined
-def space_width(text: Any, i: Any) -> Any:
-    """How many bytes of `text` at `i` form a whitespace character (as in str.split); 0 if it is none."""
+def count_blank_bytes(text: Any, i: Any) -> Any:
+    """Count the bytes of the whitespace character (as in str.split) of `text` at `i`; 0 if there is none."""
     a = text[i]
     if a <= 32:
         return 1 if a == 32 or 9 <= a <= 13 or a >= 28 else 0
@@ -120,14 +120,14 @@ def space_width(text: Any, i: Any) -> Any:
 
 
 @inlined
-def word_end(text: Any, i: Any) -> Any:
-    """The first blank at or after `i`, or the end of the text."""
+def find_word_end(text: Any, i: Any) -> Any:
+    """Find the first blank at or after `i`, or the end of the text."""
     size = text.shape[0]
     while i < size:
-        flags = suspects(load_up_to_8(text, i))
+        flags = flag_possible_blanks(load_up_to_8(text, i))
         while flags != ZERO:
-            k = i + lowest_byte(flags)
-            if k >= size or space_width(text, k) > 0:
+            k = i + find_lowest_byte(flags)
+            if k >= size or count_blank_bytes(text, k) > 0:
                 return k
             flags &= flags - ONE
         i += 8
@@ -136,7 +136,7 @@ def word_end(text: Any, i: Any) -> Any:
 
 @kernel
 def is_utf8(text: Any) -> Any:
-    """Whether `text` is well-formed UTF-8 (Unicode's table 3-7), as Python's decoder sees it but without the GIL."""
+    """Check whether `text` is well-formed UTF-8 (Unicode's table 3-7), as Python's decoder does but without the GIL."""
     i, size = 0, text.shape[0]
     while i < size:
         if i + 8 <= size and load_8(text, i) & HIGH_BITS == ZERO:

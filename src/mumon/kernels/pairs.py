@@ -1,9 +1,9 @@
-"""The pairs of a text: counted as if they were joined, and found again.
+"""Counting the pairs of a text as if they were joined, and finding them again.
 
 A text comes as the numbers `ids` of its words, whose bytes are `words` between `bounds`, with the ends of its
-sentences. Pairs are looked up in a table of strings (see strings.py) by a hash that follows from those of their words;
-only strings that are new to the table are ever written. A place of the table also says which two neighbouring words it
-was last found for, and how often: one look at one cache line then counts a pair.
+sentences. Pairs are looked up in a table of strings (strings.py) by a hash that follows from those of their words; only
+strings that are new to the table are ever written. A place of the table also holds the two neighbouring words that it
+was last found for, and a count: one look at one cache line then counts a pair.
 """
 
 from __future__ import annotations
@@ -13,16 +13,18 @@ from typing import Any
 import numpy as np
 
 from mumon.kernels.bytewise import ONE, ZERO, prefetch_line
+from mumon.kernels.hash_table import COUNT, KEY, SECOND, TYPE, find_home, home_shift, same_bytes
 from mumon.kernels.jit import inlined, kernel
-from mumon.kernels.strings import BASE, COUNT, HASH, PAIR, SLACK, TYPE, hash_bytes, home, same_bytes
+from mumon.kernels.strings import BASE, SLACK, hash_bytes
 
+PAIR = SECOND  # the column where a place has its neighbouring words
 S32 = np.uint64(32)
-BATCH = 64  # pairs whose places are asked for before the first of them is looked at
+BATCH = 64  # pairs whose places are prefetched before the first of them is looked up
 
 
 @inlined
-def joined_hash(ids: Any, first: Any, last: Any, codes: Any, powers: Any, glue_code: Any, glue_power: Any) -> Any:
-    """The polynomial of the words first … last with the delimiter between them."""
+def hash_joined(ids: Any, first: Any, last: Any, codes: Any, powers: Any, glue_code: Any, glue_power: Any) -> Any:
+    """Return the polynomial of the words first … last with the delimiter between them."""
     code = codes[ids[first]]
     for i in range(first + 1, last + 1):
         code = (code * glue_power + glue_code) * powers[ids[i]] + codes[ids[i]]
@@ -33,7 +35,7 @@ def joined_hash(ids: Any, first: Any, last: Any, codes: Any, powers: Any, glue_c
 def is_joined(
     ids: Any, first: Any, last: Any, words: Any, bounds: Any, glue: Any, arena: Any, at: Any, end: Any
 ) -> Any:
-    """Whether arena[at:end] are the words first … last with the delimiter between them."""
+    """Check whether arena[at:end] holds the words first … last with the delimiter between them."""
     for i in range(first, last + 1):
         length = bounds[ids[i] + 1] - bounds[ids[i]]
         if at + length > end or not same_bytes(arena, at, words, bounds[ids[i]], length):
@@ -50,23 +52,23 @@ def is_joined(
 
 
 @inlined
-def pair_key(ids: Any, first: Any, last: Any) -> Any:
-    """A number for two neighbouring words, 0 where others stand between them."""
+def make_pair_key(ids: Any, first: Any, last: Any) -> Any:
+    """Return a number for two neighbouring words, 0 where others are between them."""
     if last != first + 1:
         return ZERO
     return ((np.uint64(ids[first]) + ONE) << S32) | (np.uint64(ids[last]) + ONE)
 
 
 @inlined
-def joined_place(
+def find_joined(
     code: Any, pair: Any, ids: Any, first: Any, last: Any, words: Any, bounds: Any, glue: Any,
-    slots: Any, starts: Any, arena: Any,
+    slots: Any, shift: Any, starts: Any, arena: Any,
 ) -> Any:  # fmt: skip
-    """Where in `slots` the words first … last are as one string, or the free place where they belong."""
+    """Find the place of the words first … last as one string, or the free place where they belong."""
     mask = np.uint64(slots.shape[0] - 1)
-    place = home(code, mask)
+    place = find_home(code, ZERO, shift)
     while slots[place, TYPE] != ZERO:
-        if slots[place, HASH] == code:
+        if slots[place, KEY] == code:
             if pair != ZERO and slots[place, PAIR] == pair:
                 return place
             kind = np.int64(slots[place, TYPE]) - 1
@@ -78,7 +80,7 @@ def joined_place(
 
 @inlined
 def write_joined(ids: Any, first: Any, last: Any, words: Any, bounds: Any, glue: Any, arena: Any, at: Any) -> Any:
-    """Write the words first … last with the delimiter between them; returns where they end, -1 if they do not fit."""
+    """Write the words first … last with the delimiter between them; return where they end, -1 if they do not fit."""
     for i in range(first, last + 1):
         begin = bounds[ids[i]]
         length = bounds[ids[i] + 1] - begin
@@ -102,10 +104,10 @@ def count_pairs(
     """Count words and joined pairs from token `at` of a text on.
 
     kinds[w] is the type of word w where it is known, else -1. `start` is the last word that may begin a phrase, -1 if
-    there is none in this sentence. Returns (token, sentence, start, types, whether there are too many types): it stops
-    at the end, where room is missing, and at the end of a sentence where there are more than `most` types.
+    there is none in this sentence. Return (token, sentence, start, types, whether there are too many types): it stops
+    at the end, where room is missing, and after a sentence with which there are more than `most` types.
     """
-    mask, room = np.uint64(slots.shape[0] - 1), min(slots.shape[0] // 2, counts.shape[0]) - 2
+    shift, room = home_shift(slots), min(slots.shape[0] // 2, counts.shape[0]) - 2
     glue_code, glue_power = hash_bytes(glue, 0, glue.shape[0]), ONE
     for _ in range(glue.shape[0]):
         glue_power *= BASE
@@ -117,9 +119,9 @@ def count_pairs(
             if not connector[ids[ahead]]:
                 begins[batch], lasts[batch], keys[batch] = ahead_start, ahead, ZERO
                 if ahead_start >= 0:
-                    hashes[batch] = joined_hash(ids, ahead_start, ahead, codes, powers, glue_code, glue_power)
-                    keys[batch] = pair_key(ids, ahead_start, ahead)
-                    places[batch] = home(hashes[batch], mask)
+                    hashes[batch] = hash_joined(ids, ahead_start, ahead, codes, powers, glue_code, glue_power)
+                    keys[batch] = make_pair_key(ids, ahead_start, ahead)
+                    places[batch] = find_home(hashes[batch], ZERO, shift)
                     prefetch_line(slots, places[batch])
                 batch += 1
                 ahead_start = ahead
@@ -127,26 +129,28 @@ def count_pairs(
         for b in range(batch):
             i, first = lasts[b], begins[b]
             if kinds[ids[i]] < 0:
-                place = joined_place(codes[ids[i]], ZERO, ids, i, i, words, bounds, glue, slots, starts, arena)
+                place = find_joined(codes[ids[i]], ZERO, ids, i, i, words, bounds, glue, slots, shift, starts, arena)
                 if slots[place, TYPE] == ZERO:
                     written = write_joined(ids, i, i, words, bounds, glue, arena, starts[types])
                     if types > room or written < 0:
                         return i, sentence, first, types, False
                     types += 1
                     starts[types], counts[types - 1] = written, 0
-                    slots[place, HASH], slots[place, TYPE] = codes[ids[i]], types
+                    slots[place, KEY], slots[place, TYPE] = codes[ids[i]], types
                 kinds[ids[i]] = np.int64(slots[place, TYPE]) - 1
             if first >= 0:
                 place = places[b]
                 if keys[b] == ZERO or slots[place, PAIR] != keys[b]:
-                    place = joined_place(hashes[b], keys[b], ids, first, i, words, bounds, glue, slots, starts, arena)
+                    place = find_joined(
+                        hashes[b], keys[b], ids, first, i, words, bounds, glue, slots, shift, starts, arena
+                    )
                     if slots[place, TYPE] == ZERO:
                         written = write_joined(ids, first, i, words, bounds, glue, arena, starts[types])
                         if types > room or written < 0:
                             return i, sentence, first, types, False
                         types += 1
                         starts[types], counts[types - 1] = written, 0
-                        slots[place, HASH], slots[place, TYPE] = hashes[b], types
+                        slots[place, KEY], slots[place, TYPE] = hashes[b], types
                     slots[place, PAIR] = keys[b]
                 slots[place, COUNT] += ONE
             counts[kinds[ids[i]]] += 1
@@ -164,10 +168,11 @@ def find_pairs(
     ids: Any, ends: Any, words: Any, bounds: Any, codes: Any, powers: Any, connector: Any, head: Any, tail: Any,
     glue: Any, slots: Any, starts: Any, arena: Any, first: Any, found: Any,
 ) -> None:  # fmt: skip
-    """For each word i that ends a pair of the table, first[i] is where it begins and found[i] its type; else -1.
+    """Set first[i] to where the pair that word i ends begins and found[i] to its type; -1 where the table has no such.
 
-    Only words with `head` begin pairs, only those with `tail` end them.
+    Only words with `head` begin pairs, and only those with `tail` end them.
     """
+    shift = home_shift(slots)
     glue_code, glue_power = hash_bytes(glue, 0, glue.shape[0]), ONE
     for _ in range(glue.shape[0]):
         glue_power *= BASE
@@ -179,8 +184,8 @@ def find_pairs(
             if connector[ids[i]]:
                 continue
             if start >= 0 and head[ids[start]] and tail[ids[i]]:
-                code = joined_hash(ids, start, i, codes, powers, glue_code, glue_power)
-                place = joined_place(code, ZERO, ids, start, i, words, bounds, glue, slots, starts, arena)
+                code = hash_joined(ids, start, i, codes, powers, glue_code, glue_power)
+                place = find_joined(code, ZERO, ids, start, i, words, bounds, glue, slots, shift, starts, arena)
                 first[i], found[i] = start, np.int64(slots[place, TYPE]) - 1
             start = i
         at = ends[sentence]
@@ -188,9 +193,9 @@ def find_pairs(
 
 @kernel
 def choose_phrases(ends: Any, first: Any, phrase: Any, lasts: Any) -> Any:
-    """From left to right, which of the phrases are joined, where phrase[i] ends in word i and begins in first[i].
+    """Choose from left to right which phrases are joined, where phrase[i] ends with word i and begins with first[i].
 
-    A word is part of one phrase only. lasts receives the last words; returns how many there are.
+    A word is part of one phrase only. `lasts` receives the last words of the phrases; return their number.
     """
     n, at = 0, 0
     for sentence in range(ends.shape[0]):

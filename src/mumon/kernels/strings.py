@@ -1,11 +1,11 @@
-"""A table of strings: entering, counting and finding them.
+"""Entering, counting and finding strings in a hash table (hash_table.py) whose key is a hash.
 
-A table has `slots`, places of a hash, a type + 1 (0 where it is free) and two numbers that pairs.py uses, and for type
-t the bytes arena[starts[t] : starts[t+1]] and counts[t]. Other strings come as the same kind of bytes, between
-`bounds`. All are longer than their text by 8 bytes, so that those can be loaded at once.
+Type t has the bytes arena[starts[t] : starts[t+1]] and counts[t]; pairs are counted in the slots first (pairs.py).
+Other strings come as the same kind of bytes, between `bounds`. All such arrays are longer than their text by 8 bytes,
+so that 8 can be loaded at once.
 
-The hash of a string is a polynomial of its bytes, so that of joined strings follows from theirs. Equal hashes are not
-trusted; the bytes are compared.
+The hash of a string is a polynomial of its bytes, so the hash of joined strings follows from those of its parts. Equal
+hashes are not trusted; the bytes are compared.
 """
 
 from __future__ import annotations
@@ -14,18 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from mumon.kernels.bytewise import ONE, ZERO, load_8
+from mumon.kernels.bytewise import ONE, ZERO
+from mumon.kernels.hash_table import COUNT, KEY, MIX_1, SECOND, TYPE, find_home, home_shift, same_bytes
 from mumon.kernels.jit import inlined, kernel
 
-SLACK = 8
-HASH, TYPE, PAIR, COUNT = 0, 1, 2, 3  # columns of the slots
-BASE, MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
-EIGHT, S29, S32 = np.uint64(8), np.uint64(29), np.uint64(32)
+SLACK = 8  # bytes that follow the text of an array
+BASE = MIX_1  # of the polynomial
 
 
 @inlined
 def hash_bytes(text: Any, begin: Any, end: Any) -> Any:
-    """The polynomial of some bytes."""
+    """Return the polynomial of some bytes."""
     code = ZERO
     for i in range(begin, end):
         code = code * BASE + np.uint64(text[i]) + ONE
@@ -34,7 +33,7 @@ def hash_bytes(text: Any, begin: Any, end: Any) -> Any:
 
 @kernel
 def hash_strings(text: Any, bounds: Any, codes: Any, powers: Any) -> None:
-    """The polynomial of each string, and the power that what stands before it is multiplied by."""
+    """Compute the polynomial of each string, and the power that the hash of what comes before it is multiplied by."""
     for i in range(bounds.shape[0] - 1):
         codes[i] = hash_bytes(text, bounds[i], bounds[i + 1])
         power = ONE
@@ -44,33 +43,12 @@ def hash_strings(text: Any, bounds: Any, codes: Any, powers: Any) -> None:
 
 
 @inlined
-def home(code: Any, mask: Any) -> Any:
-    """Where the search for a string begins: the bits of a polynomial are not alike."""
-    code = (code ^ (code >> S32)) * MIX
-    return (code ^ (code >> S29)) & mask
-
-
-@inlined
-def same_bytes(a: Any, i: Any, b: Any, j: Any, length: Any) -> Any:
-    """Whether `length` bytes of `a` from `i` and of `b` from `j` are equal."""
-    k = 0
-    while k + 8 <= length:
-        if load_8(a, i + k) != load_8(b, j + k):
-            return False
-        k += 8
-    if k == length:
-        return True
-    mask = (ONE << (EIGHT * np.uint64(length - k))) - ONE
-    return (load_8(a, i + k) ^ load_8(b, j + k)) & mask == ZERO
-
-
-@inlined
-def place_of(code: Any, text: Any, begin: Any, end: Any, slots: Any, starts: Any, arena: Any) -> Any:
-    """Where in `slots` a string is, or the free place where it belongs."""
+def find_place(code: Any, text: Any, begin: Any, end: Any, slots: Any, shift: Any, starts: Any, arena: Any) -> Any:
+    """Find the place of a string, or the free place where it belongs."""
     mask = np.uint64(slots.shape[0] - 1)
-    place = home(code, mask)
+    place = find_home(code, ZERO, shift)
     while slots[place, TYPE] != ZERO:
-        if slots[place, HASH] == code:
+        if slots[place, KEY] == code:
             kind = np.int64(slots[place, TYPE]) - 1
             length = starts[kind + 1] - starts[kind]
             if length == end - begin and same_bytes(arena, starts[kind], text, begin, length):
@@ -80,9 +58,9 @@ def place_of(code: Any, text: Any, begin: Any, end: Any, slots: Any, starts: Any
 
 
 @inlined
-def type_of(text: Any, begin: Any, end: Any, slots: Any, starts: Any, arena: Any) -> Any:
-    """The type of a string, -1 if it has none."""
-    place = place_of(hash_bytes(text, begin, end), text, begin, end, slots, starts, arena)
+def find_type(text: Any, begin: Any, end: Any, slots: Any, shift: Any, starts: Any, arena: Any) -> Any:
+    """Find the type of a string, -1 if it has none."""
+    place = find_place(hash_bytes(text, begin, end), text, begin, end, slots, shift, starts, arena)
     return np.int64(slots[place, TYPE]) - 1
 
 
@@ -90,64 +68,53 @@ def type_of(text: Any, begin: Any, end: Any, slots: Any, starts: Any, arena: Any
 def add_strings(
     text: Any, bounds: Any, amounts: Any, at: Any, slots: Any, starts: Any, arena: Any, counts: Any, types: Any
 ) -> Any:
-    """Enter strings from number `at` on and add to their counts; returns (where it stopped for want of room, types)."""
+    """Enter strings from number `at` on and add to their counts; return (where it stopped for want of room, types)."""
+    shift = home_shift(slots)
     room, space = min(slots.shape[0] // 2, counts.shape[0]), arena.shape[0] - SLACK
     for i in range(at, bounds.shape[0] - 1):
         begin, end = bounds[i], bounds[i + 1]
         if types >= room or starts[types] + end - begin > space:
             return i, types
         code = hash_bytes(text, begin, end)
-        place = place_of(code, text, begin, end, slots, starts, arena)
+        place = find_place(code, text, begin, end, slots, shift, starts, arena)
         if slots[place, TYPE] == ZERO:
             base = starts[types]
             for j in range(end - begin):
                 arena[base + j] = text[begin + j]
             types += 1
             starts[types] = base + end - begin
-            slots[place, HASH], slots[place, TYPE] = code, types
+            slots[place, KEY], slots[place, TYPE] = code, types
             counts[types - 1] = 0
         counts[np.int64(slots[place, TYPE]) - 1] += amounts[i]
     return bounds.shape[0] - 1, types
 
 
 @kernel
-def move_slots(old: Any, new: Any) -> None:
-    """Enter every string of a table's slots into other, larger and empty ones."""
-    mask = np.uint64(new.shape[0] - 1)
-    for i in range(old.shape[0]):
-        if old[i, TYPE] != ZERO:
-            place = home(old[i, HASH], mask)
-            while new[place, TYPE] != ZERO:
-                place = (place + ONE) & mask
-            for column in range(4):
-                new[place, column] = old[i, column]
-
-
-@kernel
-def settle(slots: Any, counts: Any, forget: Any) -> None:
-    """Add what pairs were counted in their places to the counts, and `forget` which words they were."""
+def collect_counts(slots: Any, counts: Any, forget: Any) -> None:
+    """Move what was counted in the slots to `counts`; `forget` which pairs of words the places were found for."""
     for i in range(slots.shape[0]):
         if slots[i, COUNT] != ZERO:
             counts[np.int64(slots[i, TYPE]) - 1] += np.int64(slots[i, COUNT])
             slots[i, COUNT] = ZERO
         if forget:
-            slots[i, PAIR] = ZERO
+            slots[i, SECOND] = ZERO
 
 
 @kernel
 def find_strings(text: Any, bounds: Any, slots: Any, starts: Any, arena: Any, found: Any) -> None:
-    """found[i] becomes the type of string i, -1 if the table does not have it."""
+    """Set found[i] to the type of string i, -1 if the table does not have it."""
+    shift = home_shift(slots)
     for i in range(bounds.shape[0] - 1):
-        found[i] = type_of(text, bounds[i], bounds[i + 1], slots, starts, arena)
+        found[i] = find_type(text, bounds[i], bounds[i + 1], slots, shift, starts, arena)
 
 
 @kernel
 def find_parts(chosen: Any, glue: Any, slots: Any, starts: Any, arena: Any, first: Any, last: Any) -> None:
-    """The types of what stands before the first delimiter of each chosen string and after its last; else -1.
+    """Find the types of what is before the first delimiter of each chosen string and after its last, -1 for none.
 
     Delimiters are looked for from the left and do not overlap, as in str.split.
     """
-    size = glue.shape[0]
+    size, shift = glue.shape[0], home_shift(slots)
     for number in range(chosen.shape[0]):
         begin, end = starts[chosen[number]], starts[chosen[number] + 1]
         first[number] = last[number] = -1
@@ -163,5 +130,5 @@ def find_parts(chosen: Any, glue: Any, slots: Any, starts: Any, arena: Any, firs
             else:
                 i += 1
         if head >= 0:
-            first[number] = type_of(arena, begin, head, slots, starts, arena)
-            last[number] = type_of(arena, tail, end, slots, starts, arena)
+            first[number] = find_type(arena, begin, head, slots, shift, starts, arena)
+            last[number] = find_type(arena, tail, end, slots, shift, starts, arena)

@@ -34,19 +34,19 @@ class Counter:
 
     def forget_words(self) -> None:
         """Begin to number words anew."""
-        self.table.settle(forget=True)
+        self.table.collect_counts(forget=True)
         self._know_nothing()
 
     def _know_nothing(self) -> None:
-        self._strings = Strings.of([])
-        self._codes, self._powers = self._strings.hashes()
+        self._strings = Strings.from_texts([])
+        self._codes, self._powers = self._strings.compute_hashes()
         self._connector: npt.NDArray[np.bool_] = np.zeros(0, bool)
         self._kinds: Numbers = np.zeros(0, np.int64)
 
     def know(self, strings: Strings, texts: list[str]) -> None:
         """Words that have the next numbers."""
-        self._strings = self._strings.followed_by(strings)
-        codes, powers = strings.hashes()
+        self._strings = self._strings.concatenate(strings)
+        codes, powers = strings.compute_hashes()
         self._codes, self._powers = np.concatenate([self._codes, codes]), np.concatenate([self._powers, powers])
         connector = np.fromiter(map(self._connectors.__contains__, texts), bool, len(texts))
         self._connector = np.concatenate([self._connector, connector])
@@ -62,11 +62,11 @@ class Counter:
             at, sentence, start, table.types, too_many = count_pairs(
                 ids, ends, self._strings.data, self._strings.bounds, self._codes, self._powers, self._connector,
                 self._kinds, self._glue, at, sentence, start,
-                table.slots, table.starts, table.arena, table.counts_, table.types, self._most,
+                table.slots, table.starts, table.arena, table.count_array, table.types, self._most,
             )  # fmt: skip
             if too_many:
-                table.settle()
-                self.table, self.least = table.without_rare(self.least), self.least + 1
+                table.collect_counts()
+                self.table, self.least = table.drop_rare(self.least), self.least + 1
                 self._kinds[:] = -1
             elif sentence < len(ends):
                 table.make_room()
@@ -84,14 +84,14 @@ def count_text(
     for ids, ends in parts:
         counter.count(ids, ends)
         progress.update(counter.words, tokens=counter.words)
-    counter.table.settle(forget=True)
+    counter.table.collect_counts(forget=True)
     progress.finish(f"counted {len(counter.table):,} words and pairs in {counter.words:,} tokens", tokens=counter.words)
     return counter
 
 
 def _encoded(corpus: EncodedCorpus, counter: Counter) -> Iterator[tuple[Ids, Numbers]]:
-    words = Strings.of_arrow(corpus.words)
-    counter.know(words, words.decoded())
+    words = Strings.from_arrow(corpus.words)
+    counter.know(words, words.decode())
     return encoded_parts(corpus)
 
 
@@ -105,7 +105,7 @@ def _numbered(parts: Iterator[Sentences], counter: Counter) -> Iterator[tuple[Id
         ids = np.fromiter(map(numbers.__getitem__, chain.from_iterable(sentences)), np.int32, int(ends[-1]))
         if new := numbers.new:
             try:
-                counter.know(Strings.of(new), new)
+                counter.know(Strings.from_texts(new), new)
             except AttributeError:
                 wrong = next(token for token in new if not isinstance(token, str))
                 raise CorpusError(

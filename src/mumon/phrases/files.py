@@ -71,7 +71,7 @@ def load_phrases(path: str | os.PathLike[str]) -> Phrases:
         phrases.corpus_word_count = check_integer("corpus_word_count", about["corpus_word_count"], least=0)
         for name, count in about["vocab"].items():
             check_integer(f"the count of {name[:40]!r}", count, least=0, most=MAX_COUNT)
-        phrases.table = StringTable.of(about["vocab"])
+        phrases.table = StringTable.from_counts(about["vocab"])
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise _wrong(path, error) from None
     return phrases

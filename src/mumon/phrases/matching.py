@@ -41,13 +41,13 @@ class Matcher:
     """
 
     def __init__(self, phrases: Mapping[str, int], delimiter: str, connectors: frozenset[str]) -> None:
-        self.names, self.table = list(phrases), StringTable.of(phrases)
+        self.names, self.table = list(phrases), StringTable.from_counts(phrases)
         self._glue = np.frombuffer(delimiter.encode(), np.uint8)
         heads, tails = _heads_and_tails(self.names, delimiter)
         self.words = [OTHER, *sorted(connectors | heads | tails)]
         self.numbers = {word: number for number, word in enumerate(self.words)}
-        self._strings = Strings.of(self.words)
-        self._codes, self._powers = self._strings.hashes()
+        self._strings = Strings.from_texts(self.words)
+        self._codes, self._powers = self._strings.compute_hashes()
         self._connector, self._head, self._tail = (
             np.fromiter(map(some.__contains__, self.words), bool, len(self.words))
             for some in (connectors, heads, tails)
@@ -88,7 +88,7 @@ class Matcher:
                 tokens = list(chain.from_iterable(sentences))
                 yield partial(_same, tokens), self._of_texts(tokens), ends_of(sentences)
             return
-        texts = Strings.of_arrow(corpus.words).decoded()
+        texts = Strings.from_arrow(corpus.words).decode()
         ranks = self._of_texts(texts)
         for ids, ends in encoded_parts(corpus):
             yield partial(_taken, texts, ids), ranks[ids], ends

@@ -118,7 +118,7 @@ class Phrases(PhraseFinder):
             self.min_reduce = max(self.min_reduce, new.least)
             self.table.add(new.table.strings, new.table.counts)
             if len(self.table) > self.max_vocab_size:
-                self.table = self.table.without_rare(self.min_reduce)
+                self.table = self.table.drop_rare(self.min_reduce)
                 self.min_reduce += 1
         self._vocab = self._frequent = None
 
@@ -137,7 +137,7 @@ class Phrases(PhraseFinder):
         pair = frequent.get(phrase, 0)
         if not pair:
             return None, None
-        first, second = (frequent.get(word) or self.table.count_of(word) for word in (word_a, word_b))
+        first, second = (frequent.get(word) or self.table.get_count(word) for word in (word_a, word_b))
         if not (first and second):
             return None, None
         score = self.scoring(worda_count=first, wordb_count=second, bigram_count=pair, **self.about())
@@ -168,7 +168,7 @@ class Phrases(PhraseFinder):
             self.scoring, counts[first], counts[last], counts[pairs], self.threshold, **self.about()
         )
         chosen = ~np.isnan(scores)
-        return dict(zip(table.strings_of(pairs[chosen]), scores[chosen].tolist(), strict=True))
+        return dict(zip(table.strings.decode(pairs[chosen]), scores[chosen].tolist(), strict=True))
 
     def freeze(self) -> FrozenPhrases:
         """The phrases without the counts: smaller, faster, and done with learning."""
@@ -189,7 +189,7 @@ class _CountingMatcher(Matcher):
         super().__init__(candidates, phrases.delimiter, phrases.connector_words)
         self._phrases = phrases
         self._pairs = np.append(self.table.counts, 0)  # the last is for -1
-        self._words = np.append(phrases.table.counts, 0)[phrases.table.find(Strings.of(self.words))]
+        self._words = np.append(phrases.table.counts, 0)[phrases.table.find(Strings.from_texts(self.words))]
 
     def scores(self, ids: Ids, first: Numbers, found: Numbers) -> Floats:
         at, phrases = np.flatnonzero(found >= 0), self._phrases
