@@ -1,15 +1,16 @@
-# Three commands: `make demo` shows what mumon does, `make test` checks that it still does it, `make bench` that it is
-# still as fast.
+# Three commands: `make demo` shows what mumon does, `make test` checks that it still works, `make bench` checks that it
+# is still as fast.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# What the extrinsic tests run on. TORCH= leaves it out (they are skipped then), where a build with CUDA is too much.
+# The extrinsic tests need it. `make test TORCH=` skips them, where a build with CUDA would be too large.
 TORCH ?= torch==2.13.0
-# Runs on mumon's Word2Vec in a test. Without its dependencies: it asks for NumPy 1 for the sake of old releases of gensim.
+# A test runs node2vec on mumon's Word2Vec. It is installed without its dependencies, which ask for NumPy 1.
 NODE2VEC := node2vec==0.5.0 joblib tqdm
+INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint types unit bench docs clean
+.PHONY: demo test lint types unit bench docs constraints clean
 
 demo: $(VENV)/installed
 	@$(BIN)/mumon demo
@@ -31,18 +32,24 @@ bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/regression.py
 
 docs: $(VENV)/installed
-	$(BIN)/python -m pip install --quiet --editable ".[docs]"
+	$(INSTALL) --editable ".[docs]"
 	$(BIN)/mkdocs build --strict
 	@echo "Open build/site/index.html."
 
-$(VENV)/installed: pyproject.toml
+constraints: $(VENV)/installed-dev  # takes the newest versions; run `make test` before you commit them
+	$(BIN)/python -m pip install --quiet --upgrade --upgrade-strategy eager --use-pep517 --editable ".[dev]" $(TORCH)
+	@sed -i.old '/^[^#]/d' constraints.txt && rm constraints.txt.old
+	@$(BIN)/python -m pip freeze --exclude-editable | grep -v '^torch==' \
+		| sed 's/$$/; python_version == "3.11" and sys_platform == "linux"/' >> constraints.txt
+
+$(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable .
+	$(INSTALL) --editable .
 	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed
-	$(BIN)/python -m pip install --quiet --use-pep517 --editable ".[dev]" $(TORCH)  # seqeval has no wheel
-	$(BIN)/python -m pip install --quiet --no-deps $(NODE2VEC)
+	$(INSTALL) --use-pep517 --editable ".[dev]" $(TORCH)  # seqeval has no wheel
+	$(INSTALL) --no-deps $(NODE2VEC)
 	@touch $@
 
 clean:

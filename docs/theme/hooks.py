@@ -1,4 +1,4 @@
-"""What mkdocs is asked to do beside the pages: the command line's reference, and pages that live in the root."""
+"""Hooks of mkdocs: the reference of the command line, and pages whose files are in the root of the repository."""
 
 from __future__ import annotations
 
@@ -12,12 +12,16 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parent.parent.parent
-FROM_ROOT = {"contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md"}
+FROM_ROOT = {
+    "contributing.md": "CONTRIBUTING.md",
+    "changelog.md": "CHANGELOG.md",
+    "code-of-conduct.md": "CODE_OF_CONDUCT.md",
+}
 COMMANDS = "<!-- commands -->"
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Show documents of the root, where people look for them first, as pages, too."""
+    """Add the documents of the root, where people look for them first, as pages."""
     for page, name in FROM_ROOT.items():
         text = (ROOT / name).read_text(encoding="utf-8").replace("](docs/", "](").replace("](README.md", "](index.md")
         files.append(File.generated(config, page, content=_inside(text, "")))
@@ -25,23 +29,23 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Put the help of every command where a page asks for it."""
+    """Insert the help of every command where a page asks for it."""
     markdown = _inside(markdown, "../")
     return markdown.replace(COMMANDS, command_reference()) if COMMANDS in markdown else markdown
 
 
 def _inside(text: str, up: str) -> str:
-    """Links to documents of the root as links to their pages."""
+    """Turn links to documents of the root into links to their pages."""
     for page, name in FROM_ROOT.items():
         text = text.replace(f"]({up}{name}", f"]({page}")
     return text
 
 
 def command_reference() -> str:
-    """What `mumon … --help` says, by typer's own account of it, with tables for lists."""
+    """Return what `mumon … --help` says, as typer writes it, with tables in place of lists."""
     call = [sys.executable, "-m", "typer", "mumon.cli", "utils", "docs", "--name", "mumon"]
-    told = subprocess.run(call, capture_output=True, text=True, check=True, encoding="utf-8").stdout
-    head, *commands = re.split(r"^(?=## )", html.unescape(told), flags=re.MULTILINE)
+    listing = subprocess.run(call, capture_output=True, text=True, check=True, encoding="utf-8").stdout
+    head, *commands = re.split(r"^(?=## )", html.unescape(listing), flags=re.MULTILINE)
     summary = [f"| [`{name}`](#{_anchor(name)}) | {first} |" for name, first in map(_first_sentence, commands)]
     options = _tables(head.split("**Options**:")[1].split("**Commands**:")[0])
     return "\n".join(["| | |", "|---|---|", *summary, "", "Of `mumon` itself:", options, *map(_tables, commands)])
@@ -57,7 +61,7 @@ def _anchor(name: str) -> str:
 
 
 def _tables(text: str) -> str:
-    """Lists of `* `option`: meaning` as tables, without those of sub-commands, which have sections of their own."""
+    """Turn lists of `* `option`: meaning` into tables, and drop those of sub-commands, which have their own sections."""
     lines: list[str] = []
     text = re.sub(r"\*\*Commands\*\*:\n\n(\* .*\n)+", "", text).replace("```console\n$ ", "```console\n")
     for line in text.split("\n"):
@@ -72,5 +76,5 @@ def _tables(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text as it is, inside a table: brackets are no tags, stars no emphasis, bars no borders."""
+    """Escape text for a table cell: brackets are not tags, stars not emphasis, bars not borders."""
     return html.escape(text, quote=False).replace("|", "&#124;").replace("*", "&#42;").replace("  [", " [")
