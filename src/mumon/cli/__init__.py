@@ -6,9 +6,7 @@ import contextlib
 import functools
 import io
 import os
-import shutil
 import sys
-import textwrap
 from collections.abc import Callable
 from typing import IO, Any
 
@@ -79,15 +77,13 @@ def _flush(stream: IO[str] | None) -> None:
 
 
 def _complaint(sentence: str, code: int) -> typer.Exit:
-    text = f"mumon: {sentence}"
-    if sys.stderr is not None and sys.stderr.isatty():  # which would break the line within words
-        columns = max(shutil.get_terminal_size().columns, 20)
-        text = textwrap.fill(text, columns, break_long_words=False, break_on_hyphens=False)
     with contextlib.suppress(OSError):  # the terminal was closed
-        print(text, file=sys.stderr)
+        print(f"mumon: {sentence}", file=sys.stderr)
     return typer.Exit(code)
 
 
+# Click's UsageError, of which recent versions of typer have a copy of their own.
+_USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
 _COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo.demo,
     "train": train.train,
@@ -126,13 +122,27 @@ def _options(
     pass
 
 
+def _complain_of_usage(error: Exception) -> int:
+    """Print what is wrong with a command line; typer's box would wrap it, and the paths in it.
+
+    With no arguments at all, the message is the help, which is on the screen already.
+    """
+    if type(error).__name__ != "NoArgsIsHelpError":
+        message = error.format_message()  # type: ignore[attr-defined]
+        command = getattr(getattr(error, "ctx", None), "command_path", "mumon")
+        _complaint(f"{message[:1].lower()}{message[1:].rstrip('.')} (see {command} --help)", 2)
+    return 2
+
+
 def main() -> None:
-    """The program `mumon`."""
+    """Run the program `mumon`."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show a letter should show something
             stream.reconfigure(errors="replace")
     try:
-        app()
+        sys.exit(app(standalone_mode=False))
+    except _USAGE_ERROR as error:
+        sys.exit(_complain_of_usage(error))
     finally:
         for stream in (sys.stdout, sys.stderr):
             _flush(stream)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mumon.cli.tables import new_table, plain, stdout
+from mumon.cli.tables import new_table, plain, print_table, print_text
 from mumon.experiments.bench.machine import format_machine
 from mumon.experiments.bench.report import (
     format_mean,
@@ -26,17 +26,16 @@ if TYPE_CHECKING:
 
 def show(results: Results, folder: Path) -> None:
     """Print the tables of a comparison on standard output."""
-    console = stdout()
-    console.print()
+    print_text()
     for threads in results.threads:
-        console.print(_speeds(results, threads))
+        print_table(_speeds(results, threads))
     if len(results.threads) > 1:
-        console.print(_scaling(results))
+        print_table(_scaling(results))
     if results.tasks:
-        console.print(_scores(results))
+        print_table(_scores(results))
     for run in results.find_failed_runs():
-        console.print(f"[red]{plain(run.system)} failed: {plain(run.failed)}[/]", soft_wrap=True)
-    console.print(f"everything, with plots: {plain(folder)}", soft_wrap=True)
+        print_text(f"[red]{plain(run.system)} failed: {plain(run.failed)}[/]")
+    print_text(f"everything, with plots: {plain(folder)}")
 
 
 def _new(title: str, *columns: str) -> Table:
@@ -82,7 +81,6 @@ def _samplers(title: str, *columns: str) -> Table:
 
 def show_samplers(results: dict[str, Any], folder: Path) -> None:
     """Print the tables of the sampler benchmark."""
-    console = stdout()
     about = f"{results['draws']:,} draws, one thread"
     speeds = _samplers(about, "words", "build, s", "draws, s", "ns/draw", "memory")
     errors = _samplers(
@@ -95,9 +93,9 @@ def show_samplers(results: dict[str, Any], folder: Path) -> None:
         wrong = f"{row['largest_error']:.1e}", f"{row['mean_error']:.1e}"
         never = f"{row['never_drawn']:,} ({row['never_drawn'] / row['words']:.1%})"
         errors.add_row(row["sampler"], f"{row['words']:,}", *wrong, never, f"{row['distance']:.1e}")
-    console.print(speeds)
-    console.print(errors)
-    console.print(f"everything, with a plot: {plain(folder)}", soft_wrap=True)
+    print_table(speeds)
+    print_table(errors)
+    print_text(f"everything, with a plot: {plain(folder)}")
 
 
 def show_machine(machine: dict[str, Any]) -> None:
@@ -109,7 +107,7 @@ def show_machine(machine: dict[str, Any]) -> None:
     for limit in limits["rows"]:
         values = [f"{value:,.1f} {limit['unit']}" for value in limit["values"]]
         table.add_row(plain(limit["name"]), *values)
-    stdout().print(table)
+    print_table(table)
     token, peak, reached = limits["per_token"], limits["rows"][0]["values"], limits["rows"][2]["values"]
     shares = ", ".join(f"{100 * now / most:.0f} %" for now, most in zip(reached, peak, strict=True))
     print(

@@ -66,22 +66,14 @@ def get(
 
 
 def _show_table(rows: list[tuple[Dataset, str]]) -> None:
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
+    from mumon.cli.tables import new_table, plain, print_table
 
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=160)  # a pipe has no width, and its reader wants a line per set
-    table = Table(
-        "name", "what", "files", "size", "where", "licence", box=None, header_style="bold", padding=(0, 2, 0, 0)
-    )
-    table.columns[0].no_wrap = table.columns[3].no_wrap = True
-    table.columns[2].justify = table.columns[3].justify = "right"
+    table = new_table("", "name", "what", "files", "size", "where", "licence")
+    table.box, table.padding = None, (0, 2, 0, 0)
     for each, where in rows:
         size = _size(sum(file.size for file in each.files))
-        table.add_row(f"[cyan]{each.name}[/]", each.title, str(len(each.files)), size, where, escape(each.licence))
-    console.print(table)
+        table.add_row(f"[cyan]{each.name}[/]", each.title, str(len(each.files)), size, where, plain(each.licence))
+    print_table(table)
 
 
 def _show_one(dataset: Dataset, where: str) -> None:

@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mumon.cli.tables import interval, new_table, number, plain, signed_interval, stdout
+from mumon.cli.tables import interval, new_table, number, plain, print_table, print_text, signed_interval
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table
 
     from mumon.evaluation import Comparison, Report, Score, Task
@@ -28,15 +27,14 @@ TREATED = {"skip": "skipped", "zero": "counted as zero"}
 
 def show(report: Report, tasks: Sequence[Task], missing: Missing, sections: bool) -> None:
     """Everything that a person wants to see of a report, on standard output."""
-    console = stdout()
     if len(report.models) > 1 and report.averaged:
-        console.print(_overview(report, missing))
-    console.print(_details(report, missing, sections))
+        print_table(_overview(report, missing))
+    print_table(_details(report, missing, sections))
     for other in report.models[1:]:
         if report.averaged and report.resamples:
-            console.print(_comparison(report.compare(report.models[0], other, "all", missing)))
-    _footnotes(console, report, tasks, missing)
-    _neighbours(console, report)
+            print_table(_comparison(report.compare(report.models[0], other, "all", missing)))
+    _footnotes(report, tasks, missing)
+    _neighbours(report)
 
 
 def _overview(report: Report, missing: Missing) -> Table:
@@ -97,30 +95,30 @@ def _comparison(rows: list[Comparison]) -> Table:
     return table
 
 
-def _footnotes(console: Console, report: Report, tasks: Sequence[Task], missing: Missing) -> None:
+def _footnotes(report: Report, tasks: Sequence[Task], missing: Missing) -> None:
     kinds = [kind for kind in KINDS if any(task.kind == kind for task in tasks)]
     units = "; ".join(f"{_listed([t.name for t in tasks if t.kind == kind])}: {KINDS[kind]}" for kind in kinds)
-    console.print(f"[dim]{units}. Items with missing words are {TREATED[missing]}.[/]")
+    print_text(f"[dim]{units}. Items with missing words are {TREATED[missing]}.[/]")
     for model in report.models:
         tally: Counter[str] = Counter()
         for counts in report.found[model].values():
             tally.update(counts)
         parts = ", ".join(f"{tally[how]:,} {how}" for how in FOUND if tally[how])
-        console.print(f"[dim]Words of the tasks found in {plain(model)}: {parts}.[/]")
+        print_text(f"[dim]Words of the tasks found in {plain(model)}: {parts}.[/]")
     left_out = [
         task.name for task in tasks if task.kind in ("similarity", "analogy") and task.name not in report.averaged
     ]
     if left_out:
         why = "one of its halves has no score (too few items with known words)"
-        console.print(f"[dim]Not in the mean, for {why}: {_listed(left_out)}.[/]")
+        print_text(f"[dim]Not in the mean, for {why}: {_listed(left_out)}.[/]")
 
 
-def _neighbours(console: Console, report: Report) -> None:
+def _neighbours(report: Report) -> None:
     for model, nearest in report.neighbours.items():
         if nearest:
-            console.print(f"\n[bold]nearest words[/] in {plain(model)}")
+            print_text(f"\n[bold]nearest words[/] in {plain(model)}")
             for word, near in nearest.items():
-                console.print(f"  {plain(word):>12}  [dim]{plain('  '.join(near) or 'not in the vocabulary')}[/]")
+                print_text(f"  {plain(word):>12}  [dim]{plain('  '.join(near) or 'not in the vocabulary')}[/]")
 
 
 def _listed(names: Sequence[str]) -> str:

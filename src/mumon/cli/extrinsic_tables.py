@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mumon.cli.tables import interval, new_table, number, plain, signed_interval, stdout
+from mumon.cli.tables import interval, new_table, number, plain, print_table, print_text, signed_interval
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -24,21 +24,20 @@ DATA = {"sst2": "SST-2", "qnli": "QNLI", "mnli-m": "MNLI", "ner": "NER"}  # one 
 
 def show(report: ExtrinsicReport) -> None:
     """The paper's Tables 2 and 3, what differs from the first model, and what was done."""
-    console = stdout()
-    console.print(_scores(report))
+    print_table(_scores(report))
     if len(report.models) > 1:
-        console.print(_differences(report))
+        print_table(_differences(report))
     accuracies = [name for name in report.task_names if report.score(report.models[0], name).metric == "accuracy"]
     units = ["accuracy"] * bool(accuracies) + ["entity F1 (NER)"] * (len(accuracies) < len(report.task_names))
     seeds = report.settings["seeds"]
     over = "items and seeds" if len(seeds) > 1 else "items"
-    console.print(
+    print_text(
         f"[dim]{', '.join(units)} × 100; 95 % intervals over {over}, {len(seeds)} seed{'s'[: len(seeds) > 1]}.[/]"
     )
     for model in report.models:
         rows = [score for score in report.scores if score.model == model and score.task in DATA]
         found = ", ".join(f"{DATA[row.task]} {100 * row.found / row.words:.0f} %" for row in rows)
-        console.print(f"[dim]Running words, marks included, that {plain(model)} has: {found}.[/]")
+        print_text(f"[dim]Running words, marks included, that {plain(model)} has: {found}.[/]")
 
 
 def _scores(report: ExtrinsicReport) -> Table:

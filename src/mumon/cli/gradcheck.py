@@ -46,33 +46,25 @@ def gradcheck(
 
 
 def _show(contexts: int, negative: int, dim: int, seed: int) -> list[Check]:
-    from rich.console import Console
-    from rich.table import Table
-
+    from mumon.cli.tables import new_table, print_prose, print_table, show_status
     from mumon.kernels.jit import is_compiled
     from mumon.training.gradcheck import TOLERANCE, check_gradients
 
-    console = Console()
-    table = Table(box=None, header_style="bold", padding=(0, 1))
-    for name in ("objective", "update", "kernel"):
-        table.add_column(name)
-    for name in ("source off by", "target off by"):
-        table.add_column(name, justify="right")
-    table.add_column("gradient?")
+    table = new_table("", "objective", "update", "kernel", "source off by", "target off by", "gradient?")
+    table.box = None
     checks = []
-    with console.status("differentiating …" if is_compiled("cbow_exact") else "compiling the kernels, once …"):
+    with show_status("differentiating …" if is_compiled("cbow_exact") else "compiling the kernels, once …"):
         for check in check_gradients(contexts, negative, dim, seed):
             checks.append(check)
             answer = "[green]yes[/]" if check.passes else f"[red]no, × {check.factor:.4g}[/]"
             errors = (f"{error:.1e}" for error in (check.source_error, check.target_error))
             table.add_row(check.objective, check.update, check.kernel, *errors, answer)
-    console.print(table)
-    console.print(
+    print_table(table)
+    print_prose(
         f"\nC = {contexts} context words, k = {negative} noise words, {dim} dimensions. Deviations from the finite "
         "differences "
         f"are relative to the largest of them; up to {TOLERANCE:g} pass. × tells how much longer the source steps are "
         "than the "
-        "gradient's. “Faulty” is what word2vec.c, gensim and fastText apply.",
-        highlight=False,
+        "gradient's. “Faulty” is what word2vec.c, gensim and fastText apply."
     )
     return checks

@@ -147,14 +147,12 @@ def _estimate(
 
 
 def _show(report: PaperReport) -> None:
-    from rich.console import Console
-    from rich.markup import escape
+    from mumon.cli.tables import plain, print_text
 
-    console = Console()
     for section in report.sections.values():
-        console.print(f"\n[bold]{section.title}[/]", highlight=False)
+        print_text(f"\n[bold]{section.title}[/]")
         for verdict in section.verdicts:
             colour = COLOURS[verdict.outcome]
-            console.print(f"  [{colour}]{verdict.outcome}[/]  {escape(verdict.claim)}", highlight=False)
-            console.print(f"      [dim]{escape(verdict.ours)}[/]", highlight=False)
-    console.print(f"\nThe report is {escape(str(report.page))} ({report.seconds:.0f} s).", highlight=False)
+            print_text(f"  [{colour}]{verdict.outcome}[/]  {plain(verdict.claim)}")
+            print_text(f"      [dim]{plain(verdict.ours)}[/]")
+    print_text(f"\nThe report is {plain(report.page)} ({report.seconds:.0f} s).")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mumon.cli.tables import interval, new_table, number, plain, signed_interval, stdout
+from mumon.cli.tables import interval, new_table, number, plain, print_table, print_text, signed_interval
 from mumon.experiments.sweep.reporting import described, spent
 from mumon.experiments.sweep.space import label, shown
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table
 
     from mumon.experiments.sweep.result import SweepResult
@@ -21,18 +20,17 @@ BAR_WIDTH = 16
 
 def show(result: SweepResult) -> None:
     """Print the result of a sweep on standard output."""
-    console = stdout()
-    console.print()
-    console.print(_ranking(result))
+    print_text()
+    print_table(_ranking(result))
     if len(result.configurations) > MOST_ROWS:
-        console.print(f"… and {len(result.configurations) - MOST_ROWS} more in {plain(result.folder)}/result.json\n")
+        print_text(f"… and {len(result.configurations) - MOST_ROWS} more in {plain(result.folder)}/result.json\n")
     for name, found in result.best_per_value.items():
         if len(found) > 1:
-            console.print(_per_value(result, name, found))
-    console.print(_tested(result))
+            print_table(_per_value(result, name, found))
+    print_table(_tested(result))
     if result.comparisons:
-        console.print(_compared(result))
-    _closing(console, result)
+        print_table(_compared(result))
+    _closing(result)
 
 
 def _ranking(result: SweepResult) -> Table:
@@ -108,16 +106,16 @@ def _compared(result: SweepResult) -> Table:
     return table
 
 
-def _closing(console: Console, result: SweepResult) -> None:
+def _closing(result: SweepResult) -> None:
     about = described(result.best.options, result.swept)
     if len(result.plan.seeds) > 1:
         about += f" (its seed {result.tested[0].seed} did best)"
-    console.print(f"chosen on the dev halves: [bold]{plain(about)}[/]", soft_wrap=True)
+    print_text(f"chosen on the dev halves: [bold]{plain(about)}[/]")
     for note in result.notes:
-        console.print(f"[yellow]{plain(note)}[/]")
+        print_text(f"[yellow]{plain(note)}[/]")
     for model in result.tested:
         about = "the best model" if len(result.tested) == 1 else f"the model of {model.name}"
-        console.print(f"{plain(about)}: {plain(result.folder / model.model)}", soft_wrap=True)
+        print_text(f"{plain(about)}: {plain(result.folder / model.model)}")
     if result.plots:
-        console.print(f"the curve: {plain(' '.join(map(str, result.plots)))}", soft_wrap=True)
-    console.print(f"to train the winner again: [bold]{plain(result.command)}[/]", soft_wrap=True)
+        print_text(f"the curve: {plain(' '.join(map(str, result.plots)))}")
+    print_text(f"to train the winner again: [bold]{plain(result.command)}[/]")

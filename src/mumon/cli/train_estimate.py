@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,14 +42,4 @@ def show_estimate(
     plan = TrainingPlan(model, epochs, corpus, merge_vocab, tokens, words, output, every, nodes)
     with progress:
         found = estimate(plan, progress)
-    print(json.dumps(to_json(found), ensure_ascii=False)) if as_json else _show(format_lines(found))
-
-
-def _show(told: list[str]) -> None:
-    """Long sentences are broken between words, as wide as the terminal is."""
-    import shutil
-    import textwrap
-
-    columns = max(shutil.get_terminal_size().columns, 20) if sys.stdout.isatty() else 80
-    for line in told:
-        print("\n".join(textwrap.wrap(line, columns, break_long_words=False, break_on_hyphens=False) or [""]))
+    print(json.dumps(to_json(found), ensure_ascii=False) if as_json else "\n".join(format_lines(found)))

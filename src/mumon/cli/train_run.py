@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -45,7 +46,8 @@ def run_training(
             checkpoints.discard()
     if held.signum is not None:
         held.deliver(f"stopped when {output} was already trained; it is saved", None)
-    progress.note(f"saved {output}: {len(model.wv):,} words × {model.vector_size}; try: mumon similar {output} WORD")
+    size = f"{len(model.wv):,} words × {model.vector_size}"
+    progress.note(f"saved {output}: {size}; try: mumon similar {shlex.quote(output)} WORD")
 
 
 def _beside(output: str) -> Path:

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import IO, Any
 
 NARROW = 80  # columns; below, a bar shows what is left and the loss, and not how fast
+TINY = 40  # columns; below, it shows the percentage alone
 log = logging.getLogger("mumon")
 
 
@@ -59,21 +60,21 @@ class BarProgress(Progress):
 
     def _print(self, *parts: str) -> None:
         with suppress(OSError):  # the terminal was closed: that is no reason to stop working
-            self._console.print(*parts, highlight=False)
+            self._console.print(*parts, highlight=False, soft_wrap=True)  # paths stay whole
 
     def start(self, stage: str, total: int, unit: str) -> None:
         from rich import progress
 
         self.close()
-        self._bar = progress.Progress(
+        columns: list[progress.ProgressColumn] = [
             progress.TextColumn("[bold]{task.description}"),
             progress.BarColumn(bar_width=None if self._console.width < NARROW else 30),
             progress.TaskProgressColumn(),
             progress.TextColumn("{task.fields[shown]}"),
             progress.TimeRemainingColumn(compact=True),
-            console=self._console,
-            transient=True,
-        )
+        ]
+        columns = columns if self._console.width >= TINY else columns[2:3]
+        self._bar = progress.Progress(*columns, console=self._console, transient=True)
         self._task = self._bar.add_task(stage, total=total or None, shown="")
         self._nodes: dict[str, Any] = {}
         with suppress(OSError):
