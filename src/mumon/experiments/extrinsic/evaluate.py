@@ -22,7 +22,7 @@ from mumon.experiments.extrinsic.inputs import WrittenVectors, open_inputs_folde
 from mumon.experiments.extrinsic.plan import DATA, METRICS, Budget, build_trials, choose_budget, choose_tasks
 from mumon.experiments.extrinsic.report import ExtrinsicReport, ExtrinsicScore, compute_f1, resample_scores
 from mumon.experiments.extrinsic.search import Search, Searcher, SearchResult
-from mumon.experiments.extrinsic.trial_store import Shelf
+from mumon.experiments.extrinsic.trial_store import TrialStore
 from mumon.utils.paths import cache_directory
 from mumon.utils.progress import Progress, choose_progress
 from mumon.utils.threads import available_cores
@@ -69,7 +69,7 @@ def evaluate_extrinsic(
             reporter.note(note)
         with open_inputs_folder(home) as inputs:
             plan = _plan_searches(named, asked, examples, numbers, chosen, inputs)
-            results = Searcher(plan.searches, inputs, Shelf(home), reporter).run(crew)
+            results = Searcher(plan.searches, inputs, TrialStore(home), reporter).run(crew)
     settings = {"budget": asdict(chosen), "seeds": numbers, "resamples": resamples, "torch": metadata.version("torch")}
     report = ExtrinsicReport(list(named), [], settings)
     for task in asked:

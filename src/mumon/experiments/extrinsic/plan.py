@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -11,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mumon.errors import OptionError
+from mumon.experiments.result_store import digest_json
 
 VERSION = 1  # of networks, training and readers: raise it when a change of theirs changes results
 PAIRS = ("qnli", "mnli")
@@ -149,8 +148,7 @@ class Trial:
     @property
     def key(self) -> str:
         """A short name that only this trial has."""
-        about = json.dumps({"version": VERSION, **asdict(self)}, sort_keys=True)
-        return hashlib.blake2b(about.encode(), digest_size=12).hexdigest()
+        return digest_json({"version": VERSION, **asdict(self)}, size=12)
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Trial:

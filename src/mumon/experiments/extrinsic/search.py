@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from mumon.experiments.extrinsic.plan import Trial
 from mumon.experiments.extrinsic.process_pool import ProcessPool
-from mumon.experiments.extrinsic.trial_store import Shelf
+from mumon.experiments.extrinsic.trial_store import TrialStore
 from mumon.utils.progress import Progress
 
 
@@ -48,10 +48,12 @@ class Searcher:
     Two embeddings may be the same, and then so are their trials: jobs go by trial, not by search.
     """
 
-    def __init__(self, searches: Sequence[Search], inputs: Path, shelf: Shelf, progress: Progress) -> None:
-        self.searches, self.inputs, self.shelf, self.progress = searches, inputs, shelf, progress
+    def __init__(self, searches: Sequence[Search], inputs: Path, store: TrialStore, progress: Progress) -> None:
+        self.searches, self.inputs, self.store, self.progress = searches, inputs, store, progress
         self.trials = {trial.key: trial for search in searches for trial in search.trials}
-        self.results = {key: found for key, trial in self.trials.items() if (found := shelf.result(trial)) is not None}
+        self.results = {
+            key: found for key, trial in self.trials.items() if (found := store.read_result(trial)) is not None
+        }
         self.jobs: deque[Job] = deque()
         self.testing: set[str] = set()
         self.epochs = {key: self.trials[key].epochs for key in self.results}  # trained so far
@@ -60,13 +62,13 @@ class Searcher:
         """Train and test what is missing."""
         done = len(self.results)
         if done:
-            self.progress.note(f"{done} of {len(self.trials)} networks are trained already, in {self.shelf.folder}")
+            self.progress.note(f"{done} of {len(self.trials)} networks are trained already, in {self.store.folder}")
         self.jobs.extend(Job("train", trial) for key, trial in self.trials.items() if key not in self.results)
         for search in self.searches:
             self._queue_test(search)
         if self.jobs:
             self.progress.start("training", sum(trial.epochs for trial in self.trials.values()), "epochs")
-            with ProcessPool[Job](self.inputs, self.shelf.folder, min(workers, len(self.jobs))) as crew:
+            with ProcessPool[Job](self.inputs, self.store.folder, min(workers, len(self.jobs))) as crew:
                 self._run_jobs(crew)
             self.progress.finish(f"trained {len(self.trials) - done} networks and tested {len(self.testing)}")
         return [self._build_result(search) for search in self.searches]
@@ -82,12 +84,12 @@ class Searcher:
                 self.epochs[trial.key] = message["epoch"]
             elif job.kind == "train":
                 self.results[trial.key] = message["result"]
-                self.shelf.put_result(trial, message["result"])
+                self.store.save_result(trial, message["result"])
                 self.epochs[trial.key] = trial.epochs
                 for search in affected:
                     self._queue_test(search)
             else:
-                self.shelf.put_test(trial, message["result"])
+                self.store.save_test(trial, message["result"])
                 for search in affected:
                     self._note_result(search)
             self.progress.update(sum(self.epochs.values()))
@@ -97,10 +99,10 @@ class Searcher:
         if any(trial.key not in self.results for trial in search.trials):
             return
         best = self._find_best(search)
-        tested = self.shelf.test(best) is not None
+        tested = self.store.read_test(best) is not None
         for trial in search.trials:
             if tested or trial != best:
-                self.shelf.drop_weights(trial)
+                self.store.drop_weights(trial)
         if not tested and best.key not in self.testing:
             self.testing.add(best.key)
             self.jobs.appendleft(Job("test", best))
@@ -110,7 +112,7 @@ class Searcher:
 
     def _build_result(self, search: Search) -> SearchResult:
         best = self._find_best(search)
-        tests = self.shelf.test(best)
+        tests = self.store.read_test(best)
         assert tests is not None
         return SearchResult(search, best, self.results[best.key], tests)
 

@@ -21,7 +21,7 @@ from mumon.errors import to_one_line
 from mumon.experiments.extrinsic.examples import find_test_names
 from mumon.experiments.extrinsic.inputs import Inputs, read_inputs
 from mumon.experiments.extrinsic.plan import Trial
-from mumon.experiments.extrinsic.trial_store import Shelf
+from mumon.experiments.extrinsic.trial_store import TrialStore
 
 SendMessage = Callable[[dict[str, Any]], None]
 
@@ -40,13 +40,13 @@ def main() -> None:
         while True:
             job = json.loads(jobs.get())
             try:
-                answer({"result": run_job(job, inputs, Shelf(folder), answer)})
+                answer({"result": run_job(job, inputs, TrialStore(folder), answer)})
             except Exception as error:
                 about = f"{type(error).__name__}: {to_one_line(error)}"
                 answer({"failed": {"kind": _classify_error(error), "about": about}})
 
 
-def run_job(job: dict[str, Any], inputs_folder: Path, shelf: Shelf, report: SendMessage) -> dict[str, Any]:
+def run_job(job: dict[str, Any], inputs_folder: Path, store: TrialStore, report: SendMessage) -> dict[str, Any]:
     """Train a trial and keep its best weights, or test one; its weights may be gone, and it is trained again then."""
     import torch
 
@@ -57,12 +57,12 @@ def run_job(job: dict[str, Any], inputs_folder: Path, shelf: Shelf, report: Send
     inputs = _read_inputs(inputs_folder, trial.data, trial.vectors)
     training = Training(trial, inputs)
     if job["job"] == "train":
-        result = training.run(shelf.state(trial), report)
-        write_tensors(training.best, shelf.weights(trial))
+        result = training.run(store.state_path(trial), report)
+        write_tensors(training.best, store.weights_path(trial))
         return result
-    kept = read_tensors(shelf.weights(trial))
+    kept = read_tensors(store.weights_path(trial))
     if kept is None:
-        training.run(shelf.state(trial), report)
+        training.run(store.state_path(trial), report)
     training.network.load_state_dict(training.best if kept is None else kept[0])
     return {
         name: count_outcomes(training.network, inputs, name, trial).tolist() for name in find_test_names(inputs.parts)

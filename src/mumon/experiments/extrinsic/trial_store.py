@@ -1,64 +1,53 @@
-"""What is done already: a folder in which every finished trial has a file, so that none is trained twice."""
+"""Finished trials on disk, so that none is trained twice."""
 
 from __future__ import annotations
 
-import json
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from mumon.experiments.extrinsic.plan import Trial
-from mumon.utils.atomic import atomic_file
-from mumon.utils.strict_json import parse
+from mumon.experiments.result_store import ResultStore
 
 
-class Shelf:
-    """The files of a folder, by trial: its result on dev, its weights, where it stands, and, if chosen, its test."""
+class TrialStore:
+    """The files of each trial: its result on dev, its best weights, its unfinished state and, if chosen, its test.
+
+    Parameters
+    ----------
+    folder
+        Where the files are; they are named by `Trial.key`.
+    """
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        self.folder, self._results = folder, ResultStore(folder)
 
-    def weights(self, trial: Trial) -> Path:
-        """The best weights; only those of trials that may still be chosen."""
-        return self.folder / f"{trial.key}.weights.safetensors"
+    def weights_path(self, trial: Trial) -> Path:
+        """Return the file of the best weights. Only trials that may still be chosen have one."""
+        return self._results.path(trial.key, "weights.safetensors")
 
-    def state(self, trial: Trial) -> Path:
-        """Where an unfinished trial goes on."""
-        return self.folder / f"{trial.key}.state.safetensors"
+    def state_path(self, trial: Trial) -> Path:
+        """Return the file from which an unfinished trial resumes."""
+        return self._results.path(trial.key, "state.safetensors")
 
-    def result(self, trial: Trial) -> dict[str, Any] | None:
-        """What a finished trial reached on dev."""
-        return self._read(trial, "dev")
+    def read_result(self, trial: Trial) -> dict[str, Any] | None:
+        """Return the dev result of a finished trial, or None if it has to be trained."""
+        return self._results.read(f"{trial.key}.dev")
 
-    def test(self, trial: Trial) -> dict[str, Any] | None:
-        """The outcomes of a chosen trial, by the name of the score."""
-        return self._read(trial, "test")
+    def read_test(self, trial: Trial) -> dict[str, Any] | None:
+        """Return the outcomes of a chosen trial by the name of the score, or None if it has to be tested."""
+        return self._results.read(f"{trial.key}.test")
 
-    def put_result(self, trial: Trial, result: dict[str, Any]) -> None:
-        """Keep the result of a trial; its state is no longer needed."""
-        self._write(trial, "dev", result)
-        self._drop(self.state(trial))
+    def save_result(self, trial: Trial, result: dict[str, Any]) -> None:
+        """Save the dev result of a trial; its state is no longer needed."""
+        self._results.write(f"{trial.key}.dev", result)
+        self.state_path(trial).unlink(missing_ok=True)
 
-    def put_test(self, trial: Trial, result: dict[str, Any]) -> None:
-        """Keep the test of a chosen trial; nothing else of it is needed any longer."""
-        self._write(trial, "test", result)
+    def save_test(self, trial: Trial, result: dict[str, Any]) -> None:
+        """Save the test of a chosen trial; its weights and state are no longer needed."""
+        self._results.write(f"{trial.key}.test", result)
         self.drop_weights(trial)
-        self._drop(self.state(trial))
+        self.state_path(trial).unlink(missing_ok=True)
 
     def drop_weights(self, trial: Trial) -> None:
-        """A trial was tested, or not chosen."""
-        self._drop(self.weights(trial))
-
-    def _read(self, trial: Trial, what: str) -> dict[str, Any] | None:
-        with suppress(OSError, ValueError):  # not there, or of a machine that lost power: train it again
-            record = parse((self.folder / f"{trial.key}.{what}.json").read_bytes())
-            return record if isinstance(record, dict) else None
-        return None
-
-    def _write(self, trial: Trial, what: str, record: dict[str, Any]) -> None:
-        with atomic_file(self.folder / f"{trial.key}.{what}.json") as file:
-            file.write(json.dumps(record).encode())
-
-    @staticmethod
-    def _drop(path: Path) -> None:
-        path.unlink(missing_ok=True)
+        """Remove the weights of a trial that was tested or not chosen."""
+        self.weights_path(trial).unlink(missing_ok=True)
