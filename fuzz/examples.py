@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mumon.experiments.sweep.plan import Plan
-from mumon.experiments.sweep.runs import Run, _line
+from mumon.experiments.sweep.runs import Run, _format_line
 from mumon.experiments.sweep.space import Range
 from mumon.formats import write_vectors
 from mumon.training.checkpoints import Checkpoints
@@ -165,7 +165,7 @@ def plan() -> Plan:
 def runs() -> bytes:
     """Two finished runs, one of which failed."""
     done = Run({"alpha": 0.1, "sg": 0}, 1, {"ws353": 60.5, "men": float("nan")}, 60.5, 9, 10, 2.5, 1.5)
-    return _line(done) + _line(Run({"alpha": 9.0, "sg": 0}, 1, failed="the loss stopped being finite"))
+    return _format_line(done) + _format_line(Run({"alpha": 9.0, "sg": 0}, 1, failed="the loss stopped being finite"))
 
 
 def result() -> bytes:

@@ -217,7 +217,7 @@ def _task(folder: Path, data: bytes) -> None:
 def _plan(folder: Path, data: bytes) -> None:
     path = folder / "sweep.json"
     path.write_bytes(data)
-    old = plan._read(path)
+    old = plan._read_plan(path)
     for new in (examples.plan(), old):
         new.differs(old), old.differs(new)
 
@@ -225,12 +225,12 @@ def _plan(folder: Path, data: bytes) -> None:
 def _runs(folder: Path, data: bytes) -> None:
     (folder / runs.RUNS_NAME).write_bytes(data)
     for run in runs.RunLog(folder).runs.values():
-        runs._line(run)
+        runs._format_line(run)
 
 
 def _result(folder: Path, data: bytes) -> None:
     (folder / result.RESULT_NAME).write_bytes(data)
-    result.earlier_tests(folder)
+    result.read_earlier_tests(folder)
 
 
 _TEXT, _BINARY = examples.vectors("word2vec-text"), examples.vectors("word2vec-bin")

@@ -15,10 +15,10 @@ import pytest
 from mumon import cli
 from mumon.errors import MumonError, OptionError
 from mumon.experiments.paper import angle, cosines, curves, estimate, generated, items, norms, run_paper
-from mumon.experiments.paper.experiment_context import Lab
+from mumon.experiments.paper.experiment_context import ExperimentContext
 from mumon.experiments.paper.results import Section, Verdict
-from mumon.experiments.paper.run import rendered
-from mumon.experiments.paper.scales import SCALES, scale_of
+from mumon.experiments.paper.run import render_sections
+from mumon.experiments.paper.scales import SCALES, find_scale
 from tests.conftest import write_mirror
 
 pytestmark = pytest.mark.timeout(900)  # the first test makes the whole small report
@@ -73,9 +73,9 @@ def test_what_was_measured_is_not_measured_again(small, monkeypatch):
     def never(*_, **__):
         raise AssertionError("trained again")
 
-    monkeypatch.setattr(Lab, "_trained", never)
-    monkeypatch.setattr(angle, "_measured", never)
-    monkeypatch.setattr(curves, "_losses", never)
+    monkeypatch.setattr(ExperimentContext, "_train_and_score", never)
+    monkeypatch.setattr(angle, "_measure_cosines", never)
+    monkeypatch.setattr(curves, "_measure_losses", never)
     again = run_paper(["table1", "norms", "angle", "curves", "sizes"], output=small.page.parent, progress=False)
     assert list(again.sections) == list(small.sections)  # the others are as they were
     assert again.sections["table1"].verdicts == small.sections["table1"].verdicts
@@ -83,15 +83,15 @@ def test_what_was_measured_is_not_measured_again(small, monkeypatch):
 
 def test_a_stopped_report_goes_on_where_it_was(tmp_path, monkeypatch):
     trained = []
-    honest = Lab._trained
+    honest = ExperimentContext._train_and_score
 
-    def counted(lab, system, part, seed, options):
+    def counted(context, system, part, seed, options):
         if len(trained) == 3:
             raise KeyboardInterrupt
         trained.append(options["window"])
-        return honest(lab, system, part, seed, options)
+        return honest(context, system, part, seed, options)
 
-    monkeypatch.setattr(Lab, "_trained", counted)
+    monkeypatch.setattr(ExperimentContext, "_train_and_score", counted)
     with pytest.raises(KeyboardInterrupt):
         run_paper(["norms"], output=tmp_path / "report", progress=False)
     trained.append(None)  # no more interruptions
@@ -100,7 +100,7 @@ def test_a_stopped_report_goes_on_where_it_was(tmp_path, monkeypatch):
 
 
 def test_the_sections_follow_from_the_data_alone(small):
-    sections, measured, about = rendered(small.page.parent)
+    sections, measured, about = render_sections(small.page.parent)
     assert {name: section.verdicts for name, section in sections.items()} == {
         name: section.verdicts for name, section in small.sections.items()
     }
@@ -118,7 +118,7 @@ def test_a_corpus_of_ones_own_and_a_second_one_are_used(tmp_path, planted, monke
     assert list(report.sections) == ["norms", "c4"]
     data = json.loads((tmp_path / "report/data/c4.json").read_text())["data"]
     assert data["tasks"] == ["ws353", "men", "rw", "syn", "mixed"]
-    assert data["options"]["vector_size"] == scale_of("small").c4_dim
+    assert data["options"]["vector_size"] == find_scale("small").c4_dim
 
 
 def test_the_networks_of_tables_2_and_3_are_trained_if_asked_for_by_name(tmp_path, monkeypatch):
@@ -127,7 +127,9 @@ def test_the_networks_of_tables_2_and_3_are_trained_if_asked_for_by_name(tmp_pat
 
     write_extrinsic_mirror(tmp_path / "data")
     monkeypatch.setenv("MUMON_DATA", str(tmp_path / "data"))
-    monkeypatch.setattr("mumon.experiments.paper.run._text", lambda *_: ([str(text)], generated.questions()))
+    monkeypatch.setattr(
+        "mumon.experiments.paper.run._prepare_text", lambda *_: ([str(text)], generated.make_questions())
+    )
     text = tmp_path / "kinds.txt"
     text.write_text("\n".join(" ".join(f"{kind}{number}" for number in range(40)) for kind in KINDS * 20))
     report = run_paper(["extrinsic"], output=tmp_path / "report", progress=False)
@@ -242,7 +244,7 @@ def test_no_place_of_this_machine_is_in_the_report(tmp_path, capfd, monkeypatch)
 
 
 def test_the_full_scale_is_estimated_before_anything_is_trained(capfd, monkeypatch):
-    monkeypatch.setattr(estimate, "_speed", lambda *_: 1e6)
+    monkeypatch.setattr(estimate, "_measure_speed", lambda *_: 1e6)
     code, _, err = run(capfd, monkeypatch, "--scale", "full", "--estimate", "-q")
     assert code == 0
     assert "English Wikipedia" in err and "C4" in err
@@ -307,7 +309,7 @@ def test_a_page_with_a_mistake_would_be_noticed(tmp_path):
 
 
 def test_the_committed_report_is_the_medium_one_and_follows_from_its_data():
-    sections, _, about = rendered(COMMITTED)
+    sections, _, about = render_sections(COMMITTED)
     assert about["scale"] == "medium"
     assert list(sections) == [name for name in items() if name != "c4"]
     page = (COMMITTED / "index.html").read_text()
@@ -328,7 +330,7 @@ def _cell(cell):
 
 
 def test_the_committed_norms_and_angles_are_the_papers_within_the_stated_tolerance():
-    sections, _, _ = rendered(COMMITTED)
+    sections, _, _ = render_sections(COMMITTED)
     outcomes = {verdict.claim: verdict.outcome for name in ("norms", "angle") for verdict in sections[name].verdicts}
     for claim in (
         "With the faulty update, source norms grow",
@@ -338,20 +340,20 @@ def test_the_committed_norms_and_angles_are_the_papers_within_the_stated_toleran
         assert next(outcome for told, outcome in outcomes.items() if told.startswith(claim)) == "holds"
     data = json.loads((COMMITTED / "data/norms.json").read_text())["data"]
     assert data["sentences"] == 1_000_000
-    for update, paper in norms.PAPER.items():
+    for update, paper in norms.PAPER_NORMS.items():
         for (source, _), expected in zip(data["norms"][update], paper, strict=True):
             assert source == pytest.approx(expected, rel=norms.TOLERANCE)
     assert cosines.cosine(5, 5) == pytest.approx(0.82, abs=0.005)
-    assert cosines.least(20) == pytest.approx((0.68, 9, 20), abs=0.005)
-    assert cosines.least(angle.MOST)[0] == pytest.approx(0.303, abs=0.0005)
+    assert cosines.find_least_cosine(20) == pytest.approx((0.68, 9, 20), abs=0.005)
+    assert cosines.find_least_cosine(angle.HEAT_MAP_LIMIT)[0] == pytest.approx(0.303, abs=0.0005)
 
 
 def test_verdicts_are_decided_by_intervals():
     from mumon.experiments.paper.intervals import Estimate
-    from mumon.experiments.paper.results import at_least
+    from mumon.experiments.paper.results import judge_at_least
 
-    assert at_least(Estimate(1, 0.5, 1.5)) == "holds"
-    assert at_least(Estimate(-1, -1.5, -0.5)) == "does not hold"
-    assert at_least(Estimate(0.1, -0.5, 0.7)) == "undecided"
+    assert judge_at_least(Estimate(1, 0.5, 1.5)) == "holds"
+    assert judge_at_least(Estimate(-1, -1.5, -0.5)) == "does not hold"
+    assert judge_at_least(Estimate(0.1, -0.5, 0.7)) == "undecided"
     assert isinstance(Section("t", "a", [Verdict("c", "p", "o", "holds")]), Section)
     assert list(SCALES) == ["small", "medium", "full"]

@@ -21,7 +21,7 @@ from mumon.corpus import corpus_from_sentences
 from mumon.errors import FormatError, OptionError, TrainingError
 from mumon.evaluation import Task
 from mumon.experiments.sweep import DEFAULT_RATES, Range, sweep
-from mumon.experiments.sweep.space import configurations
+from mumon.experiments.sweep.space import list_configurations
 from mumon.utils.progress import Progress
 from tests.samples import refused
 
@@ -133,7 +133,7 @@ def test_every_cell_of_the_grid_is_trained_once_and_written_down(text, tasks, tm
     result = sweep(text, space, folder=tmp_path / "s", tasks=tasks, fixed=SMALL)
     assert [(alpha, window) for alpha, window, *_ in trained] == [(a, w) for w in (2, 5) for a in RATES]
     records = lines_of(tmp_path / "s")
-    assert [record["options"] for record in records] == configurations(space)
+    assert [record["options"] for record in records] == list_configurations(space)
     for record in records:
         assert set(record["dev"]) == {"capitals", "pairs"} and record["failed"] is None
         assert record["mean"] == pytest.approx(np.mean(list(record["dev"].values())))
@@ -423,7 +423,7 @@ def test_a_lost_or_stale_best_model_is_trained_again_with_a_note(text, tasks, tm
     assert timeless(third.to_json()) == timeless(first.to_json())
 
 
-@pytest.mark.parametrize("broken", ["log", "shelf"])
+@pytest.mark.parametrize("broken", ["log", "store"])
 def test_a_crash_between_model_and_line_loses_no_model(text, tasks, tmp_path, trained, broken):
     """Models are on the disk before the lines that make them the best, so that at most one run is repeated."""
     space = {"update": ["correct", "faulty"], "alpha": [0.02, 0.2]}

@@ -10,7 +10,7 @@ import pytest
 from mumon.cli.sweep import NAMES
 from mumon.errors import OptionError
 from mumon.experiments.sweep import DEFAULT_RATES, Range
-from mumon.experiments.sweep.space import FIXABLE, NUMBERS, SWEEPABLE, configurations, parse_values
+from mumon.experiments.sweep.space import FIXABLE, SWEEPABLE, ZERO_ONE_SWITCHES, list_configurations, parse_values
 from mumon.training.model_runs import MODEL_OPTIONS
 from mumon.training.settings import Settings
 from tests.samples import refused
@@ -18,24 +18,28 @@ from tests.samples import refused
 
 def test_no_configuration_is_trained_twice_under_two_names():
     """Skip-gram has no update, and only fast kernels share noise words."""
-    cells = configurations({"sg": [0, 1], "update": ["correct", "faulty"], "alpha": [0.1]})
+    cells = list_configurations({"sg": [0, 1], "update": ["correct", "faulty"], "alpha": [0.1]})
     assert [(cell["sg"], cell["update"]) for cell in cells] == [(0, "correct"), (0, "faulty"), (1, "correct")]
-    assert len(configurations({"exact": [False, True], "batch": [16, 32]})) == 3
+    assert len(list_configurations({"exact": [False, True], "batch": [16, 32]})) == 3
 
 
 def test_random_draws_are_distinct_the_same_for_a_seed_and_go_on():
     space = {"alpha": Range(0.01, 0.5), "window": Range(2, 4), "update": ["correct", "faulty"]}
-    ten = configurations(space, "random", 10, seed=3)
-    assert ten == configurations(space, "random", 10, seed=3) == configurations(space, "random", 20, seed=3)[:10]
-    assert ten != configurations(space, "random", 10, seed=4)
-    every = configurations({"window": Range(2, 4), "sg": [0, 1]}, "random", 6, seed=1)
+    ten = list_configurations(space, "random", 10, seed=3)
+    assert (
+        ten == list_configurations(space, "random", 10, seed=3) == list_configurations(space, "random", 20, seed=3)[:10]
+    )
+    assert ten != list_configurations(space, "random", 10, seed=4)
+    every = list_configurations({"window": Range(2, 4), "sg": [0, 1]}, "random", 6, seed=1)
     assert len({tuple(item.values()) for item in every}) == 6
     refused(
-        lambda: configurations({"window": Range(2, 4), "sg": [0, 1]}, "random", 7), "only 6 .* not 7", error=OptionError
+        lambda: list_configurations({"window": Range(2, 4), "sg": [0, 1]}, "random", 7),
+        "only 6 .* not 7",
+        error=OptionError,
     )
-    rates = [item["alpha"] for item in configurations({"alpha": Range(0.01, 1.0)}, "random", 400)]
+    rates = [item["alpha"] for item in list_configurations({"alpha": Range(0.01, 1.0)}, "random", 400)]
     assert min(rates) >= 0.01 and max(rates) <= 1 and 0.4 < np.mean(np.array(rates) < 0.1) < 0.6  # by magnitude
-    windows = {item["window"] for item in configurations({"window": Range(2, 9)}, "random", 8)}
+    windows = {item["window"] for item in list_configurations({"window": Range(2, 9)}, "random", 8)}
     assert windows == set(range(2, 10))
 
 
@@ -80,5 +84,5 @@ def test_a_sweep_knows_every_option_of_training():
     settings = {field.name for field in dataclasses.fields(Settings)} - {"objective", "seed", "workers"}
     assert set(SWEEPABLE) == settings | set(MODEL_OPTIONS) | {"vector_size", "sg"}
     assert set(FIXABLE) - set(SWEEPABLE) == {"tokenize", "lowercase", "text_field", "workers"}
-    assert set(NAMES.values()) <= set(SWEEPABLE) and set(NUMBERS) < set(SWEEPABLE)
+    assert set(NAMES.values()) <= set(SWEEPABLE) and set(ZERO_ONE_SWITCHES) < set(SWEEPABLE)
     assert DEFAULT_RATES == (0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3)

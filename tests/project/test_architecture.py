@@ -52,7 +52,6 @@ ALLOWED_IN_CIRCLES = {
     ("vectors.word_vectors", "vectors.gensim_evaluation"),
     ("distributed.epoch", "distributed.trainer"),
     ("training.callbacks", "word2vec"),
-    ("experiments.sweep.plots", "experiments.sweep"),
     ("phrases.frozen", "phrases.files"),
     ("phrases.model", "phrases.files"),
     ("phrases.finder", "phrases.files"),

@@ -121,28 +121,30 @@ def _estimate(
 
     from mumon.corpus import corpus_from_files
     from mumon.experiments.paper import estimate as estimates
-    from mumon.experiments.paper.run import chosen_items
-    from mumon.experiments.paper.scales import scale_of
+    from mumon.experiments.paper.run import choose_items
+    from mumon.experiments.paper.scales import find_scale
     from mumon.utils.threads import available_cores
 
-    chosen, workers = scale_of(scale), threads or available_cores()
-    wanted = {item.name for item in chosen_items(names)[0]}
+    chosen, workers = find_scale(scale), threads or available_cores()
+    wanted = {item.name for item in choose_items(names)[0]}
     texts = [
-        estimates.corpus_of(", ".join(names), corpus_from_files(names, workers=workers, progress=progress), chosen)
+        estimates.measure_corpus(", ".join(names), corpus_from_files(names, workers=workers, progress=progress), chosen)
         if names
         else None
         for names in (corpus, c4)
     ]
-    first = texts[0] or (estimates.MADE_UP if scale == "small" else estimates.WIKIPEDIA)
-    second = texts[1] or (estimates.C4 if scale == "full" and not corpus else None)
+    first = texts[0] or (estimates.GENERATED_SIZE if scale == "small" else estimates.WIKIPEDIA_SIZE)
+    second = texts[1] or (estimates.C4_SIZE if scale == "full" and not corpus else None)
     progress.note("measuring how fast this machine trains …")
-    needs = estimates.estimate(chosen, first, second, workers, wanted)
+    needs = estimates.estimate_items(chosen, first, second, workers, wanted)
     if json:
         print(
             json_.dumps({"corpus": asdict(first), "c4": second and asdict(second), "needs": [asdict(n) for n in needs]})
         )
     else:
-        told = estimates.told(needs, first, second, workers) if needs else ["0 trainings: these take seconds"]
+        told = (
+            estimates.format_estimate(needs, first, second, workers) if needs else ["0 trainings: these take seconds"]
+        )
         print("\n".join(told), file=sys.stderr)
 
 

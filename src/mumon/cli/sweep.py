@@ -143,24 +143,24 @@ def sweep(
 
 def _space(lists: dict[str, str | None], at_random: bool) -> dict[str, Any]:
     """What the lists ask for; the default rates join in where nothing would vary."""
-    from mumon.experiments.sweep.space import checked_space, parse_values, swept
+    from mumon.experiments.sweep.space import check_space, find_swept_options, parse_values
 
     space = {NAMES[name]: parse_values(NAMES[name], text) for name, text in lists.items() if text is not None}
-    if "alpha" not in space and not swept(space):
-        space |= checked_space(None, "random" if at_random else "grid")
+    if "alpha" not in space and not find_swept_options(space):
+        space |= check_space(None, "random" if at_random else "grid")
     return space
 
 
 def _run(corpus: list[str], space: dict[str, Any], arguments: dict[str, Any], progress: Progress) -> SweepResult:
     """The sweep; Ctrl-C ends in a sentence of its own, for here something was saved."""
     from mumon.experiments.sweep import sweep as run
-    from mumon.experiments.sweep.runs import finished
+    from mumon.experiments.sweep.runs import count_finished_runs
     from mumon.utils.signals import reword_interrupt
 
     try:
         return run(corpus, space, **arguments)
     except KeyboardInterrupt as error:
         progress.close()
-        done = finished(arguments["folder"])
+        done = count_finished_runs(arguments["folder"])
         kept = f"{done} finished run{'s' * (done != 1)} {'are' if done != 1 else 'is'} kept"
         raise reword_interrupt(error, f"stopped; {kept}, and the same command goes on") from None

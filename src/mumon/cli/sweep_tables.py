@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mumon.cli.tables import interval, new_table, number, plain, print_table, print_text, signed_interval
-from mumon.experiments.sweep.reporting import described, spent
-from mumon.experiments.sweep.space import label, shown
+from mumon.experiments.sweep.reporting import format_options, format_seconds
+from mumon.experiments.sweep.space import format_value, label
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -40,11 +40,11 @@ def _ranking(result: SweepResult) -> Table:
     table = new_table("dev scores × 100", *map(label, names), *result.tasks, "mean", *["±"] * several, "", "loss", "s")
     scored = [item.mean for item in result.configurations if item.complete]
     for item in result.configurations[:MOST_ROWS]:
-        cells = [shown(name, item.options[name]) for name in names]
+        cells = [format_value(name, item.options[name]) for name in names]
         if item.complete:
             cells += [*(number(item.dev(task)) for task in result.tasks), number(item.mean, 2)]
             cells += [number(item.deviation, 2)] * several
-            cells += [_bar(item.mean, min(scored), max(scored)), number(item.loss, 3), spent(item.seconds)]
+            cells += [_bar(item.mean, min(scored), max(scored)), number(item.loss, 3), format_seconds(item.seconds)]
         else:
             cells += ["–" for _ in result.tasks] + ["–", *[""] * several, f"[red]{plain(_short(item))}[/]"]
         table.add_row(*cells, style="bold" if item is result.best else None)
@@ -67,9 +67,9 @@ def _per_value(result: SweepResult, name: str, found: dict[Any, Configuration]) 
     others = [other for other in result.swept if other != name]
     table = new_table(f"best of each {label(name)}, by dev", label(name), *map(label, others), *result.tasks, "mean")
     for value, item in sorted(found.items(), key=lambda pair: -pair[1].mean):
-        cells = [shown(other, item.options[other]) for other in others]
+        cells = [format_value(other, item.options[other]) for other in others]
         scores = [number(item.dev(task)) for task in result.tasks]
-        table.add_row(shown(name, value), *cells, *scores, number(item.mean, 2))
+        table.add_row(format_value(name, value), *cells, *scores, number(item.mean, 2))
     return table
 
 
@@ -107,7 +107,7 @@ def _compared(result: SweepResult) -> Table:
 
 
 def _closing(result: SweepResult) -> None:
-    about = described(result.best.options, result.swept)
+    about = format_options(result.best.options, result.swept)
     if len(result.plan.seeds) > 1:
         about += f" (its seed {result.tested[0].seed} did best)"
     print_text(f"chosen on the dev halves: [bold]{plain(about)}[/]")

@@ -8,68 +8,84 @@ from typing import Any
 import numpy as np
 
 from mumon import __version__
-from mumon.experiments.paper.cosines import Array, batch_cosines, cosine, draw_windows, least, with_noise
-from mumon.experiments.paper.experiment_context import Lab, Labelled, Part
-from mumon.experiments.paper.figures import SHADES
+from mumon.experiments.paper.cosines import (
+    Array,
+    add_noise_words,
+    cosine,
+    draw_windows,
+    find_least_cosine,
+    measure_batch_cosines,
+)
+from mumon.experiments.paper.experiment_context import ExperimentContext, LabelledProgress, Part
+from mumon.experiments.paper.figures import SYSTEM_COLOURS
 from mumon.experiments.paper.intervals import Estimate
-from mumon.experiments.paper.results import Figure, Item, Section, Table, Verdict, at_least
+from mumon.experiments.paper.results import Figure, Item, Section, Table, Verdict, judge_at_least
 from mumon.word2vec import Word2Vec
 
-MOST = 1000  # of C and k in the heat map, as in the paper's figure
+HEAT_MAP_LIMIT = 1000  # of C and k in the heat map, as in the paper's figure
 BATCHES = (1, 10, 100, 1000)  # windows whose gradients are added up before the angle is taken
-PAPER = {"C = k = 5": 0.82, "least for C, k ≤ 20": 0.68, "least in the figure": 0.303}
+PAPER_COSINES = {"C = k = 5": 0.82, "least for C, k ≤ 20": 0.68, "least in the figure": 0.303}
 TOLERANCE = 0.005
-ELSEWHERE = 0.95  # a mean cosine below this counts as another direction
+OTHER_DIRECTION = 0.95  # a mean cosine below this counts as another direction
 UPDATES = ("correct", "faulty")
 
 
-def measure(lab: Lab) -> dict[str, Any]:
+def measure(context: ExperimentContext) -> dict[str, Any]:
     """The closed form where the paper gives it, and cosines of real gradients after every epoch of training."""
     forms = {
         "C = k = 5": float(cosine(5, 5)),
-        "least for C, k ≤ 20": least(20)[0],
-        "least in the figure": least(MOST)[0],
+        "least for C, k ≤ 20": find_least_cosine(20)[0],
+        "least in the figure": find_least_cosine(HEAT_MAP_LIMIT)[0],
     }
-    part = lab.part(lab.scale.angle_sentences)
-    inputs = {"corpus": part.digest, "options": lab.options(), "windows": lab.scale.angle_windows, "batches": BATCHES}
+    part = context.part(context.scale.angle_sentences)
+    inputs = {
+        "corpus": part.digest,
+        "options": context.options(),
+        "windows": context.scale.angle_windows,
+        "batches": BATCHES,
+    }
     inputs |= {"version": __version__, "models": "one for every k"}
-    measured = lab.cache.record("angle", inputs, lambda: _measured(lab, part))
-    return {"forms": forms, "places": {"20": least(20)[1:], str(MOST): least(MOST)[1:]}, **measured}
+    measured = context.measure_once("angle", inputs, lambda: _measure_cosines(context, part))
+    return {
+        "forms": forms,
+        "places": {"20": find_least_cosine(20)[1:], str(HEAT_MAP_LIMIT): find_least_cosine(HEAT_MAP_LIMIT)[1:]},
+        **measured,
+    }
 
 
-def _measured(lab: Lab, part: Part) -> dict[str, Any]:
+def _measure_cosines(context: ExperimentContext, part: Part) -> dict[str, Any]:
     """After every epoch, for the usual number of noise words and for four times as many, on the same windows."""
     rows: list[dict[str, Any]] = []
-    ks = (lab.scale.negative, 4 * lab.scale.negative)
+    ks = (context.scale.negative, 4 * context.scale.negative)
     for update, k in product(UPDATES, ks):
-        about = f"{lab.label}, {update}, k = {k}"
-        options = {"total_epochs": lab.scale.epochs, "workers": lab.threads, **lab.options(negative=k)}
-        model = Word2Vec(update=update, exact=True, progress=Labelled(lab.progress, about), **options)  # type: ignore[arg-type]
+        about = f"{context.label}, {update}, k = {k}"
+        options = {"total_epochs": context.scale.epochs, "workers": context.threads, **context.options(negative=k)}
+        model = Word2Vec(update=update, exact=True, progress=LabelledProgress(context.progress, about), **options)  # type: ignore[arg-type]
         model.build_vocab(part.corpus)
-        for epoch in range(1, lab.scale.epochs + 1):
+        for epoch in range(1, context.scale.epochs + 1):
             model.train(part.corpus, epochs=1)
-            windows = draw_windows(model, part, lab.scale.angle_windows, seed=epoch)
-            noisy = with_noise(model, windows, k, seed=epoch)
+            windows = draw_windows(model, part, context.scale.angle_windows, seed=epoch)
+            noisy = add_noise_words(model, windows, k, seed=epoch)
             rows += [
                 {"update": update, "epoch": epoch, "k": k, "batch": batch}
-                | _summary(batch_cosines(model, noisy, batch), len(noisy))
+                | _summarise(measure_batch_cosines(model, noisy, batch), len(noisy))
                 for batch in BATCHES
                 if batch <= len(noisy)
             ]
-        lab.progress.finish(f"{about}: gradients of {len(windows):,} windows after every epoch")
-    sizes = np.array([len(context) for _, context in windows])
-    settings = {"sentences": part.sentences, "tokens": part.tokens, "epochs": lab.scale.epochs, "k": ks[0]}
+        context.progress.finish(f"{about}: gradients of {len(windows):,} windows after every epoch")
+    sizes = np.array([len(words) for _, words in windows])
+    settings = {"sentences": part.sentences, "tokens": part.tokens, "epochs": context.scale.epochs, "k": ks[0]}
     closed = {str(k): float(np.mean(cosine(sizes, k))) for k in ks}
     return {**settings, "mean_contexts": float(sizes.mean()), "closed": closed, "rows": rows}
 
 
-def _summary(values: Array, windows: int) -> dict[str, float]:
+def _summarise(values: Array, windows: int) -> dict[str, float]:
     low, high = np.quantile(values, [0.025, 0.975])
     error = 1.96 * float(values.std(ddof=1)) / len(values) ** 0.5 if len(values) > 1 else 0.0
     return {"mean": float(values.mean()), "error": error, "low": float(low), "high": float(high), "windows": windows}
 
 
-def section(data: dict[str, Any]) -> Section:
+def build_section(data: dict[str, Any]) -> Section:
     """The closed form beside the paper's, and what was measured."""
     last = [row for row in data["rows"] if row["epoch"] == data["epochs"]]
     return Section(
@@ -80,10 +96,10 @@ def section(data: dict[str, Any]) -> Section:
         f"{data['sentences']:,} sentences, one SGD step per window), after each of {data['epochs']} epochs of both "
         "updates, for models trained and measured with the usual k and others with four times as many noise words, at "
         "their default rates. ± is the 95 % interval of a mean over windows, taken as independent.",
-        _verdicts(data, last),
-        [_forms(data), _table(data)],
+        _judge(data, last),
+        [_build_closed_table(data), _build_measured_table(data)],
         [
-            Figure("angle-closed", f"The closed form for C and k up to {MOST:,}.", _draw_closed, (6.4, 4.8)),
+            Figure("angle-closed", f"The closed form for C and k up to {HEAT_MAP_LIMIT:,}.", _draw_closed, (6.4, 4.8)),
             Figure(
                 "angle-measured",
                 "Measured cosines after each epoch (means, and 95 % of single windows).",
@@ -94,33 +110,33 @@ def section(data: dict[str, Any]) -> Section:
     )
 
 
-def _verdicts(data: dict[str, Any], last: list[dict[str, Any]]) -> list[Verdict]:
-    gaps = [abs(data["forms"][name] - value) for name, value in PAPER.items()]
+def _judge(data: dict[str, Any], last: list[dict[str, Any]]) -> list[Verdict]:
+    gaps = [abs(data["forms"][name] - value) for name, value in PAPER_COSINES.items()]
     found = {(row["update"], row["batch"], row["k"]): row for row in last}
     (small, large), most = sorted({row["k"] for row in last}), max(row["batch"] for row in last)
     one, more = ({update: found[update, 1, k] for update in UPDATES} for k in (small, large))
-    falls = {at_least(_fall(one[update], more[update])) for update in UPDATES}
+    falls = {judge_at_least(_estimate_fall(one[update], more[update])) for update in UPDATES}
     return [
         Verdict(
             f"The closed form has the paper's values (within {TOLERANCE}).",
-            ", ".join(f"{name}: {value}" for name, value in PAPER.items()),
+            ", ".join(f"{name}: {value}" for name, value in PAPER_COSINES.items()),
             ", ".join(f"{name}: {value:.3f}" for name, value in data["forms"].items()),
             "holds" if max(gaps) <= TOLERANCE else "does not hold",
         ),
         Verdict(
-            f"The faulty update points elsewhere than the gradient (a mean cosine below {ELSEWHERE}).",
+            f"The faulty update points elsewhere than the gradient (a mean cosine below {OTHER_DIRECTION}).",
             "derived for rows of equal norm; not measured",
             f"on single windows after training with k = {small} the mean cosine is "
-            + " and ".join(f"{_told(row)} with the {update} update" for update, row in one.items())
+            + " and ".join(f"{_format_cosine(row)} with the {update} update" for update, row in one.items())
             + f" (closed form, averaged over the same windows: {data['closed'][str(small)]:.3f}); over batches of "
             f"{most:,} windows " + " and ".join(f"{found[update, most, small]['mean']:.3f}" for update in UPDATES),
-            "holds" if all(row["mean"] + row["error"] < ELSEWHERE for row in one.values()) else "does not hold",
+            "holds" if all(row["mean"] + row["error"] < OTHER_DIRECTION for row in one.values()) else "does not hold",
         ),
         Verdict(
             "Training with more noise words turns it further away, whichever update trains.",
             "the closed form falls with k until k = C² − 1",
             "; ".join(
-                f"{update}: {_told(one[update])} at k = {small}, {_told(more[update])} at k = {large}"
+                f"{update}: {_format_cosine(one[update])} at k = {small}, {_format_cosine(more[update])} at k = {large}"
                 for update in UPDATES
             )
             + f" (closed form: {data['closed'][str(small)]:.3f} and {data['closed'][str(large)]:.3f})",
@@ -129,27 +145,27 @@ def _verdicts(data: dict[str, Any], last: list[dict[str, Any]]) -> list[Verdict]
     ]
 
 
-def _fall(one: dict[str, Any], more: dict[str, Any]) -> Estimate:
+def _estimate_fall(one: dict[str, Any], more: dict[str, Any]) -> Estimate:
     """How far the mean cosine falls from one row to another."""
     fall, error = one["mean"] - more["mean"], (one["error"] ** 2 + more["error"] ** 2) ** 0.5
     return Estimate(fall, fall - error, fall + error)
 
 
-def _told(row: dict[str, Any]) -> str:
+def _format_cosine(row: dict[str, Any]) -> str:
     return f"{row['mean']:.3f} ± {row['error']:.3f}"
 
 
-def _forms(data: dict[str, Any]) -> Table:
+def _build_closed_table(data: dict[str, Any]) -> Table:
     places = {
         "C = k = 5": (5, 5),
         "least for C, k ≤ 20": data["places"]["20"],
-        "least in the figure": data["places"][str(MOST)],
+        "least in the figure": data["places"][str(HEAT_MAP_LIMIT)],
     }
-    rows = [[name, *places[name], round(value, 3), PAPER[name]] for name, value in data["forms"].items()]
+    rows = [[name, *places[name], round(value, 3), PAPER_COSINES[name]] for name, value in data["forms"].items()]
     return Table("angle-closed", "Closed form", ["", "C", "k", "here", "paper"], rows)
 
 
-def _table(data: dict[str, Any]) -> Table:
+def _build_measured_table(data: dict[str, Any]) -> Table:
     columns = [
         "update in training",
         "after epoch",
@@ -175,12 +191,16 @@ def _table(data: dict[str, Any]) -> Table:
 
 def _draw_closed(figure: Any) -> None:
     axes = figure.add_subplot()
-    steps = np.unique(np.geomspace(1, MOST, 160).round()).astype(int)
+    steps = np.unique(np.geomspace(1, HEAT_MAP_LIMIT, 160).round()).astype(int)
     values = cosine(steps[:, None], steps[None])
     mesh = axes.pcolormesh(steps, steps, values, cmap="cividis", vmin=0.3, vmax=1, shading="nearest", rasterized=True)
     lines = axes.contour(steps, steps, values, levels=[0.4, 0.5, 0.6, 0.7, 0.8, 0.9], colors="white", linewidths=0.8)
     axes.clabel(lines, fontsize=8)
-    for (C, k), name in (((5, 5), "0.82"), ((least(20)[1], 20), "0.68"), (least(MOST)[1:], "0.303")):
+    for (C, k), name in (
+        ((5, 5), "0.82"),
+        ((find_least_cosine(20)[1], 20), "0.68"),
+        (find_least_cosine(HEAT_MAP_LIMIT)[1:], "0.303"),
+    ):
         axes.plot([k], [C], "o", color="white", markeredgecolor="black")
         axes.annotate(
             name, (k, C), xytext=(-6, 6), textcoords="offset points", color="white", ha="right", fontweight="bold"
@@ -199,10 +219,17 @@ def _draw_measured(figure: Any, data: dict[str, Any]) -> None:
                 rows = [r for r in data["rows"] if (r["update"], r["k"], r["batch"]) == (update, k, batch)]
                 epochs = [row["epoch"] for row in rows]
                 name = f"{update}, {'single windows' if batch == 1 else f'batches of {batch:,}'}"
-                axes.plot(epochs, [row["mean"] for row in rows], "o", linestyle=style, color=SHADES[update], label=name)
+                axes.plot(
+                    epochs,
+                    [row["mean"] for row in rows],
+                    "o",
+                    linestyle=style,
+                    color=SYSTEM_COLOURS[update],
+                    label=name,
+                )
                 if batch == 1:
                     axes.fill_between(epochs, [r["low"] for r in rows], [r["high"] for r in rows], alpha=0.12,
-                                      color=SHADES[update], linewidth=0)  # fmt: skip
+                                      color=SYSTEM_COLOURS[update], linewidth=0)  # fmt: skip
         axes.axhline(data["closed"][str(k)], color="#333333", linestyle="--", linewidth=1, label="closed form")
         axes.set(title=f"k = {k}", xlabel="after epoch", ylim=(0, 1.02))
         axes.set_xticks(range(1, data["epochs"] + 1))
@@ -210,4 +237,4 @@ def _draw_measured(figure: Any, data: dict[str, Any]) -> None:
     panels[0].legend(fontsize=8, loc="lower left")
 
 
-ITEM = Item("angle", "the angle between the faulty update and the gradient", measure, section)
+ITEM = Item("angle", "the angle between the faulty update and the gradient", measure, build_section)

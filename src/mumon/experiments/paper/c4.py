@@ -4,21 +4,32 @@ from __future__ import annotations
 
 from typing import Any
 
-from mumon.experiments.paper.experiment_context import Lab
-from mumon.experiments.paper.intervals import difference, estimate_of, score
-from mumon.experiments.paper.results import MARGIN, Item, Section, Table, Verdict, at_least, or_none, tenths
-from mumon.experiments.paper.sweeps import rounded
+from mumon.experiments.paper.experiment_context import ExperimentContext
+from mumon.experiments.paper.intervals import Estimate, estimate_difference, estimate_score
+from mumon.experiments.paper.results import (
+    MARGIN,
+    Item,
+    Section,
+    Table,
+    Verdict,
+    format_score,
+    judge_at_least,
+    nan_to_none,
+)
+from mumon.experiments.paper.sweeps import round_rate
 
 SYSTEMS = ("SG", "CBOW faulty", "CBOW correct")
 
 
-def measure(lab: Lab) -> dict[str, Any]:
+def measure(context: ExperimentContext) -> dict[str, Any]:
     """Every system once, at its own rate."""
-    scale = lab.scale
+    scale = context.scale
     options = {"vector_size": scale.c4_dim, "max_final_vocab": scale.c4_vocab, "epochs": scale.c4_epochs}
-    part = lab.c4_part()
+    part = context.c4_part()
     runs = {
-        system: [lab.train(system, part, alpha=rounded(lab.default_rate(system, part, **options)), **options)]
+        system: [
+            context.train(system, part, alpha=round_rate(context.default_rate(system, part, **options)), **options)
+        ]
         for system in SYSTEMS
     }
     return {
@@ -26,25 +37,29 @@ def measure(lab: Lab) -> dict[str, Any]:
         "tokens": part.tokens,
         "options": options,
         "words": runs[SYSTEMS[0]][0].record.get("words"),
-        "tasks": lab.task_names,
+        "tasks": context.task_names,
         "rows": [
             {
                 "system": system,
-                "test": {task: or_none(run[0].score(task, "test")) for task in lab.task_names},
-                "mean": score(lab, run).to_json(),
+                "test": {task: nan_to_none(run[0].score(task, "test")) for task in context.task_names},
+                "mean": estimate_score(context, run).to_json(),
             }
             for system, run in runs.items()
         ],
-        "less_sg": difference(lab, runs["SG"], runs["CBOW correct"]).to_json(),
-        "less_faulty": difference(lab, runs["CBOW faulty"], runs["CBOW correct"]).to_json(),
+        "less_sg": estimate_difference(context, runs["SG"], runs["CBOW correct"]).to_json(),
+        "less_faulty": estimate_difference(context, runs["CBOW faulty"], runs["CBOW correct"]).to_json(),
     }
 
 
-def section(data: dict[str, Any]) -> Section:
+def build_section(data: dict[str, Any]) -> Section:
     """The scores."""
-    sg, faulty = estimate_of(data["less_sg"]), estimate_of(data["less_faulty"])
+    sg, faulty = Estimate.from_json(data["less_sg"]), Estimate.from_json(data["less_faulty"])
     rows = [
-        [row["system"], *(tenths(row["test"][task]) for task in data["tasks"]), str(estimate_of(row["mean"]))]
+        [
+            row["system"],
+            *(format_score(row["test"][task]) for task in data["tasks"]),
+            str(Estimate.from_json(row["mean"])),
+        ]
         for row in data["rows"]
     ]
     return Section(
@@ -56,17 +71,17 @@ def section(data: dict[str, Any]) -> Section:
                 f"Correct CBOW performs as well as skip-gram (within {MARGIN:g} point).",
                 "level",
                 f"correct CBOW less skip-gram: {sg.signed}",
-                at_least(sg, MARGIN),
+                judge_at_least(sg, MARGIN),
             ),
             Verdict(
                 "The correct update is better than the faulty one.",
                 "it is",
                 f"correct less faulty: {faulty.signed}",
-                at_least(faulty),
+                judge_at_least(faulty),
             ),
         ],
         [Table("c4", "Test halves", ["", *data["tasks"], "mean"], rows)],
     )
 
 
-ITEM = Item("c4", "a larger corpus: 768 dimensions, 5 M words", measure, section)
+ITEM = Item("c4", "a larger corpus: 768 dimensions, 5 M words", measure, build_section)

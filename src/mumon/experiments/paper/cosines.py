@@ -14,7 +14,7 @@ from mumon.training.sampling import SAMPLE, keep_chances, noise_distribution, st
 from mumon.word2vec import Word2Vec
 
 Array = npt.NDArray[np.float64]
-ATTEMPTS = 20  # per window, at places where the text may have none
+ATTEMPTS_PER_WINDOW = 20  # per window, at places where the text may have none
 Window = tuple[int, list[int]]  # a centre and its context words
 Noisy = tuple[int, list[int], list[int]]  # and its noise words
 
@@ -29,10 +29,10 @@ def cosine(C: Any, k: Any) -> Any:
     return (C**2 + k + 1) / np.sqrt((C**3 + k + 1) * (C + k + 1))
 
 
-def least(most: int) -> tuple[float, int, int]:
+def find_least_cosine(most: int) -> tuple[float, int, int]:
     """The smallest cosine for C and k up to `most`, and where it is.
 
-    >>> least(20)[1:]
+    >>> find_least_cosine(20)[1:]
     (9, 20)
     """
     values = cosine(np.arange(1, most + 1)[:, None], np.arange(1, most + 1)[None])
@@ -48,7 +48,7 @@ def draw_windows(model: Word2Vec, part: Part, count: int, seed: int) -> list[Win
     settings, random = model.settings, np.random.default_rng(seed)
     lookup, keep = model.vocabulary.lookup(part.corpus), keep_chances(model.vocabulary.counts, settings.sample)
     windows: list[Window] = []
-    for attempt in range(ATTEMPTS * count):
+    for attempt in range(ATTEMPTS_PER_WINDOW * count):
         first = int(random.integers(max(1, part.sentences - 20)))
         starts = np.array(part.corpus.offsets[first : first + 21])
         ids, left, right = (np.empty(int(starts[-1] - starts[0]), np.int32) for _ in range(3))
@@ -65,7 +65,7 @@ def draw_windows(model: Word2Vec, part: Part, count: int, seed: int) -> list[Win
     )
 
 
-def with_noise(model: Word2Vec, windows: list[Window], k: int, seed: int) -> list[Noisy]:
+def add_noise_words(model: Word2Vec, windows: list[Window], k: int, seed: int) -> list[Noisy]:
     """Windows with k noise words each, those that are the centre left out."""
     assert model.vocabulary is not None
     noise = noise_distribution(model.vocabulary.counts, model.settings.ns_exponent)
@@ -76,18 +76,18 @@ def with_noise(model: Word2Vec, windows: list[Window], k: int, seed: int) -> lis
     ]
 
 
-def batch_cosines(model: Word2Vec, windows: list[Noisy], batch: int) -> Array:
+def measure_batch_cosines(model: Word2Vec, windows: list[Noisy], batch: int) -> Array:
     """The cosine between the two updates, each summed over the windows of a batch, for batch after batch."""
     source, target = model.wv.vectors, model.syn1neg
     return np.array(
         [
-            update_cosine(source, target, windows[first : first + batch])
+            measure_update_cosine(source, target, windows[first : first + batch])
             for first in range(0, len(windows) - batch + 1, batch)
         ]
     )
 
 
-def update_cosine(source: Any, target: Any, windows: list[Noisy]) -> float:
+def measure_update_cosine(source: Any, target: Any, windows: list[Noisy]) -> float:
     """The cosine between the faulty update and the gradient of some windows, over all rows of both matrices.
 
     Both are alike in the target rows; in the source rows the faulty one has C times the correct step of each window.

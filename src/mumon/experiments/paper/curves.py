@@ -11,12 +11,12 @@ from mumon import __version__
 from mumon.corpus.vocabulary import Vocabulary
 from mumon.errors import CorpusError, TrainingError
 from mumon.evaluation.bootstrap import compute_interval, draw_items
-from mumon.experiments.paper.experiment_context import Lab, Labelled, Part
-from mumon.experiments.paper.figures import SHADES, curve
-from mumon.experiments.paper.intervals import Estimate, estimate_of
-from mumon.experiments.paper.results import Figure, Item, Section, Table, Verdict, at_least
+from mumon.experiments.paper.experiment_context import ExperimentContext, LabelledProgress, Part
+from mumon.experiments.paper.figures import SYSTEM_COLOURS, draw_curve
+from mumon.experiments.paper.intervals import Estimate
+from mumon.experiments.paper.results import Figure, Item, Section, Table, Verdict, judge_at_least
 from mumon.experiments.paper.runs import SYSTEMS
-from mumon.experiments.paper.sweeps import MOST, STEP, rounded
+from mumon.experiments.paper.sweeps import MOST_RATES, RATE_STEP, round_rate
 from mumon.training.run_state import Block
 from mumon.training.schedule import Schedule
 from mumon.training.settings import Settings
@@ -25,8 +25,8 @@ from mumon.training.weights import initial_rows, new_matrix
 
 # From the paper's rate for the correct update up, and from gensim's for the faulty one; as many more as it takes.
 RATES = {"correct": (0.075, 0.15, 0.3), "faulty": (0.025, 0.05, 0.1)}
-FEWEST = 4  # points of a curve
-LEAST = 1e-4
+FEWEST_POINTS = 4  # points of a curve
+FINAL_RATE = 1e-4
 
 
 class RecordingTrainer(Trainer):
@@ -46,111 +46,121 @@ class RecordingTrainer(Trainer):
         return record
 
 
-def measure(lab: Lab) -> dict[str, Any]:
+def measure(context: ExperimentContext) -> dict[str, Any]:
     """One pass over the text with each update and rate; the loss of every batch of it."""
-    part = lab.part(lab.scale.curve_sentences)
-    if part.tokens < FEWEST * lab.scale.curve_batch:
+    part = context.part(context.scale.curve_sentences)
+    if part.tokens < FEWEST_POINTS * context.scale.curve_batch:
         raise CorpusError(f"the corpus has {part.tokens:,} words, too few for curves; give more text")
-    swept = {update: _swept(lab, part, update) for update in RATES}
+    swept = {update: _sweep_rates(context, part, update) for update in RATES}
     losses = {(update, rate): loss for update, (found, _) in swept.items() for rate, loss in found.items()}
-    best = {update: _best(lab, found) for update, (found, _) in swept.items()}
-    points = _points(lab, len(losses["correct", best["correct"]]))
+    best = {update: _find_best_rate(context, found) for update, (found, _) in swept.items()}
+    points = _cut_points(context, len(losses["correct", best["correct"]]))
     gaps = losses["correct", best["correct"]] - losses["faulty", best["faulty"]]
-    resamples = lab.scale.resamples
+    resamples = context.scale.resamples
     return {
         "tokens": part.tokens,
-        "ends": [where.stop * lab.scale.curve_batch for where in points],
-        "batch": lab.scale.curve_batch,
+        "ends": [where.stop * context.scale.curve_batch for where in points],
+        "batch": context.scale.curve_batch,
         "best": best,
         "diverged": [[update, rate] for update, (_, rates) in swept.items() for rate in rates],
         "series": [
-            {"update": update, "rate": rate, "points": [_mean(found[where], resamples).to_json() for where in points]}
+            {
+                "update": update,
+                "rate": rate,
+                "points": [_estimate_mean(found[where], resamples).to_json() for where in points],
+            }
             for (update, rate), found in losses.items()
         ],
-        "difference": [_mean(gaps[where], resamples).to_json() for where in points],
+        "difference": [_estimate_mean(gaps[where], resamples).to_json() for where in points],
     }
 
 
-def _swept(lab: Lab, part: Part, update: str) -> tuple[dict[float, Any], list[float]]:
+def _sweep_rates(context: ExperimentContext, part: Part, update: str) -> tuple[dict[float, Any], list[float]]:
     """The losses of an update by rate, and the rates at which it diverged.
 
     Those of RATES are trained, and more until the one that ends lowest has others on both sides.
     """
-    tried = {rate: _kept(lab, part, update, rate) for rate in RATES[update]}
+    tried = {rate: _measure_once(context, part, update, rate) for rate in RATES[update]}
     while True:
         losses = {rate: np.array(tried[rate]) for rate in sorted(tried) if tried[rate]}
         if not losses:
             raise TrainingError(f"the {update} update diverged at all of {len(tried)} rates; give more text")
-        best = _best(lab, losses)
-        edge = best * STEP if best == max(tried) else best / STEP if best == min(tried) else None
-        if edge is None or len(tried) >= MOST:
+        best = _find_best_rate(context, losses)
+        edge = best * RATE_STEP if best == max(tried) else best / RATE_STEP if best == min(tried) else None
+        if edge is None or len(tried) >= MOST_RATES:
             return losses, sorted(set(tried) - set(losses))
-        tried[rounded(edge)] = _kept(lab, part, update, rounded(edge))
+        tried[round_rate(edge)] = _measure_once(context, part, update, round_rate(edge))
 
 
-def _points(lab: Lab, batches: int) -> list[slice]:
+def _cut_points(context: ExperimentContext, batches: int) -> list[slice]:
     """The batches of each point, counted from the end, which is what is compared; the first may have fewer."""
-    each = max(1, min(round(lab.scale.curve_step / lab.scale.curve_batch), batches // FEWEST))
+    each = max(1, min(round(context.scale.curve_step / context.scale.curve_batch), batches // FEWEST_POINTS))
     return [slice(max(0, stop - each), stop) for stop in range(batches, 0, -each)][::-1]
 
 
-def _best(lab: Lab, losses: dict[float, Any]) -> float:
+def _find_best_rate(context: ExperimentContext, losses: dict[float, Any]) -> float:
     """The rate whose last point is lowest."""
-    return min(losses, key=lambda rate: float(losses[rate][_points(lab, len(losses[rate]))[-1]].mean()))
+    return min(losses, key=lambda rate: float(losses[rate][_cut_points(context, len(losses[rate]))[-1]].mean()))
 
 
-def _kept(lab: Lab, part: Part, update: str, rate: float) -> list[float]:
+def _measure_once(context: ExperimentContext, part: Part, update: str, rate: float) -> list[float]:
     """The losses of one pass, from now or from an earlier time; none if it diverged."""
 
     def measure() -> dict[str, Any]:
         try:
-            return _losses(lab, part, update, rate)
+            return _measure_losses(context, part, update, rate)
         except TrainingError:
             return {"losses": []}
 
-    inputs = {"corpus": part.digest, "options": lab.options(epochs=1), "update": update, "rate": rate, "least": LEAST}
-    inputs |= {"batch": lab.scale.curve_batch, "version": __version__}
-    losses: list[float] = lab.cache.record("curve", inputs, measure)["losses"]
+    inputs = {
+        "corpus": part.digest,
+        "options": context.options(epochs=1),
+        "update": update,
+        "rate": rate,
+        "least": FINAL_RATE,
+    }
+    inputs |= {"batch": context.scale.curve_batch, "version": __version__}
+    losses: list[float] = context.measure_once("curve", inputs, measure)["losses"]
     return losses
 
 
-def _losses(lab: Lab, part: Part, update: str, rate: float) -> dict[str, Any]:
+def _measure_losses(context: ExperimentContext, part: Part, update: str, rate: float) -> dict[str, Any]:
     """The mean loss per token of one batch of text after another, in the order of the text."""
-    options = lab.options()
+    options = context.options()
     settings = Settings(
         **{**SYSTEMS[f"CBOW {update}, exact"], "window": options["window"], "negative": options["negative"]},
-        workers=lab.threads,
+        workers=context.threads,
     )
     words = Vocabulary.from_corpus(
         part.corpus, min_count=options["min_count"], max_final_vocab=options["max_final_vocab"]
     )
     source, target = (new_matrix(len(words), options["vector_size"]) for _ in range(2))
     initial_rows(source, options["vector_size"], np.arange(len(words)), settings.seed)
-    reporter = Labelled(lab.progress, f"{lab.label}, {update}, rate {rate}")
+    reporter = LabelledProgress(context.progress, f"{context.label}, {update}, rate {rate}")
     trainer = RecordingTrainer(part.corpus, words.lookup(part.corpus), words.counts, source, target, settings, reporter)
-    trainer.run(1, Schedule(rate, LEAST, 1))
+    trainer.run(1, Schedule(rate, FINAL_RATE, 1))
     losses: list[float] = []
     tokens, loss, counted = 0, 0.0, 0
     for place in sorted(trainer.recorded):
         block = trainer.recorded[place]
         tokens, loss, counted = tokens + block.tokens, loss + block.loss, counted + block.counted
-        if tokens >= lab.scale.curve_batch * (len(losses) + 1):
+        if tokens >= context.scale.curve_batch * (len(losses) + 1):
             losses.append(loss / max(counted, 1))
             loss, counted = 0.0, 0
-    lab.progress.finish(f"{lab.label}: {update} CBOW, rate {rate}: loss of {len(losses):,} batches")
+    context.progress.finish(f"{context.label}: {update} CBOW, rate {rate}: loss of {len(losses):,} batches")
     return {"losses": losses}
 
 
-def _mean(values: Any, resamples: int) -> Estimate:
+def _estimate_mean(values: Any, resamples: int) -> Estimate:
     """The mean of batches and its bootstrap interval."""
     draws = [values[drawn].mean(axis=1) for drawn in draw_items(len(values), resamples, 0)]
     return Estimate(float(values.mean()), *compute_interval(np.concatenate(draws)))
 
 
-def section(data: dict[str, Any]) -> Section:
+def build_section(data: dict[str, Any]) -> Section:
     """The curves and where they end."""
-    ends = {(line["update"], line["rate"]): estimate_of(line["points"][-1]) for line in data["series"]}
-    gap, best = estimate_of(data["difference"][-1]), data["best"]
+    ends = {(line["update"], line["rate"]): Estimate.from_json(line["points"][-1]) for line in data["series"]}
+    gap, best = Estimate.from_json(data["difference"][-1]), data["best"]
     told = "; ".join(
         f"{update} at {rate:g}: {ends[update, rate].value:.3f} [{ends[update, rate].low:.3f} … "
         f"{ends[update, rate].high:.3f}]"
@@ -161,7 +171,7 @@ def section(data: dict[str, Any]) -> Section:
             "The correct update ends at a lower loss than the faulty one.",
             "the paper shows both curves, per 5 M tokens; their values are not given as numbers",
             f"{told}; correct less faulty {gap.value:+.3f} [{gap.low:+.3f} … {gap.high:+.3f}]".replace("-", "−"),
-            at_least(Estimate(-gap.value, -gap.high, -gap.low)),
+            judge_at_least(Estimate(-gap.value, -gap.high, -gap.low)),
         )
     ]
     return Section(
@@ -172,39 +182,39 @@ def section(data: dict[str, Any]) -> Section:
         f"bands are 95 % bootstrap intervals over its batches of {data['batch']:,} tokens, and so do not tell what "
         "another seed would change.",
         verdicts,
-        [_table(data)],
+        [_build_table(data)],
         [
             Figure(
                 "curves", "Loss per token as training goes on; the best rates are drawn bold.", lambda f: _draw(f, data)
             )
         ],
-        _notes(data),
+        _list_notes(data),
     )
 
 
-def _notes(data: dict[str, Any]) -> list[str]:
+def _list_notes(data: dict[str, Any]) -> list[str]:
     """What became of the rates that the figure does not have."""
     above = [f"At {rate:g} the {update} update diverged." for update, rate in data["diverged"]]
     outside = [
-        f"At {line['rate']:g} the {line['update']} update's loss rose to {max(_values(line)):.3g}; it is in the table, "
-        "but not in the figure."
+        f"At {line['rate']:g} the {line['update']} update's loss rose to {max(_get_values(line)):.3g}; it is in the "
+        "table, but not in the figure."
         for line in data["series"]
-        if not _drawn(line, data)
+        if not _is_drawn(line, data)
     ]
     return [*outside, *above]
 
 
-def _values(line: dict[str, Any]) -> list[float]:
+def _get_values(line: dict[str, Any]) -> list[float]:
     return [point["value"] for point in line["points"]]
 
 
-def _drawn(line: dict[str, Any], data: dict[str, Any]) -> bool:
+def _is_drawn(line: dict[str, Any], data: dict[str, Any]) -> bool:
     """Whether a curve is near the best ones; one that runs away would flatten the others."""
-    best = [_values(each)[0] for each in data["series"] if each["rate"] == data["best"][each["update"]]]
-    return max(_values(line)) <= 1.5 * max(best)
+    best = [_get_values(each)[0] for each in data["series"] if each["rate"] == data["best"][each["update"]]]
+    return max(_get_values(line)) <= 1.5 * max(best)
 
 
-def _table(data: dict[str, Any]) -> Table:
+def _build_table(data: dict[str, Any]) -> Table:
     rows = [
         [line["update"], line["rate"], end, *(round(point[name], 4) for name in point)]
         for line in data["series"]
@@ -216,15 +226,17 @@ def _table(data: dict[str, Any]) -> Table:
 def _draw(figure: Any, data: dict[str, Any]) -> None:
     axes = figure.add_subplot()
     along = [end / 1e6 for end in data["ends"]]
-    for line in filter(lambda line: _drawn(line, data), data["series"]):
+    for line in filter(lambda line: _is_drawn(line, data), data["series"]):
         update, name = line["update"], f"{line['update']}, rate {line['rate']:g}"
         if line["rate"] == data["best"][update]:
-            curve(axes, along, [estimate_of(point) for point in line["points"]], name, SHADES[update])
+            draw_curve(
+                axes, along, [Estimate.from_json(point) for point in line["points"]], name, SYSTEM_COLOURS[update]
+            )
         else:
             style = ":" if line["rate"] < data["best"][update] else "--"
-            axes.plot(along, _values(line), style, color=SHADES[update], alpha=0.6, label=name)
+            axes.plot(along, _get_values(line), style, color=SYSTEM_COLOURS[update], alpha=0.6, label=name)
     axes.set(xlabel="million tokens", ylabel="loss per token")
     axes.legend(fontsize=9)
 
 
-ITEM = Item("curves", "training curves of both updates", measure, section)
+ITEM = Item("curves", "training curves of both updates", measure, build_section)

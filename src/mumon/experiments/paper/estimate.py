@@ -13,7 +13,7 @@ from mumon.corpus import EncodedCorpus, corpus_from_files
 from mumon.experiments.paper import curves, extrinsic, intrinsic, norms, rates, sizes
 from mumon.experiments.paper.runs import SYSTEMS
 from mumon.experiments.paper.scales import WINDOWS, Scale
-from mumon.experiments.paper.sweeps import FEWEST
+from mumon.experiments.paper.sweeps import FEWEST_RATES
 from mumon.training.memory import training_bytes
 from mumon.training.settings import Settings
 from mumon.utils.memory import format_bytes
@@ -24,13 +24,13 @@ from mumon.word2vec import Word2Vec
 CALIBRATION_SENTENCES, CALIBRATION_SECONDS, CALIBRATION_BYTES = 50_000, 1.0, 1 << 29
 CALIBRATION_WORDS = 50_000  # of the text; a model's others are reckoned from these
 # gensim's time over that of the mumon system it is compared with: 300 dimensions, 2 threads, docs/benchmarks.md.
-PEERS = {"gensim CBOW": ("CBOW correct", 3.8), "gensim SG": ("SG", 8.5)}
+PEER_FACTORS = {"gensim CBOW": ("CBOW correct", 3.8), "gensim SG": ("SG", 8.5)}
 # fastText and word2vec.c, counted as two and three of gensim's.
-TIMED = ("CBOW correct", "SG", "CBOW correct, exact", "SG, exact", *["gensim CBOW"] * 6, *["gensim SG"] * 6)
+TIMED_SYSTEMS = ("CBOW correct", "SG", "CBOW correct, exact", "SG, exact", *["gensim CBOW"] * 6, *["gensim SG"] * 6)
 
 
 @dataclass(frozen=True)
-class Corpus:
+class CorpusSize:
     """What an estimate has to know of a text."""
 
     name: str
@@ -41,13 +41,13 @@ class Corpus:
 
 
 # For whoever has no corpus yet: the made-up language, and the size of the English Wikipedia and of C4, roughly.
-MADE_UP = Corpus("a made-up language", 8_000, 340_000, 400)
-WIKIPEDIA = Corpus("English Wikipedia, assumed", 150_000_000, 2_500_000_000, 1_000_000, measured=False)
-C4 = Corpus("C4, assumed", 8_000_000_000, 160_000_000_000, 5_000_000, measured=False)
+GENERATED_SIZE = CorpusSize("a made-up language", 8_000, 340_000, 400)
+WIKIPEDIA_SIZE = CorpusSize("English Wikipedia, assumed", 150_000_000, 2_500_000_000, 1_000_000, measured=False)
+C4_SIZE = CorpusSize("C4, assumed", 8_000_000_000, 160_000_000_000, 5_000_000, measured=False)
 
 
 @dataclass(frozen=True)
-class Need:
+class ItemCost:
     """What one experiment takes."""
 
     item: str
@@ -56,33 +56,35 @@ class Need:
     memory: int
 
 
-def corpus_of(name: str, encoded: EncodedCorpus, scale: Scale) -> Corpus:
+def measure_corpus(name: str, encoded: EncodedCorpus, scale: Scale) -> CorpusSize:
     """The figures of a corpus that is at hand."""
     kept = int((encoded.counts >= scale.min_count).sum())
-    return Corpus(name, encoded.sentences, encoded.tokens, min(kept, scale.max_vocab or kept))
+    return CorpusSize(name, encoded.sentences, encoded.tokens, min(kept, scale.max_vocab or kept))
 
 
-def estimate(scale: Scale, corpus: Corpus, second: Corpus | None, threads: int, names: Container[str]) -> list[Need]:
+def estimate_items(
+    scale: Scale, corpus: CorpusSize, second: CorpusSize | None, threads: int, names: Container[str]
+) -> list[ItemCost]:
     """Hours and memory of those of the named experiments that train on the corpus."""
     speeds: dict[tuple[str, int, int, int], float] = {}
     needs: dict[str, list[float]] = {}
     memory: dict[str, int] = {}
-    for item, system, tokens, dim, window, large in _trainings(scale, corpus, second, threads):
+    for item, system, tokens, dim, window, large in _list_trainings(scale, corpus, second, threads):
         if item not in names:
             continue
-        base, factor = PEERS.get(system, (system, 1.0))
+        base, factor = PEER_FACTORS.get(system, (system, 1.0))
         words = second.words if large and second is not None else corpus.words
         key = (base, dim, window, words)
         if key not in speeds:
-            speeds[key] = _speed(base, dim, window, threads, words)
+            speeds[key] = _measure_speed(base, dim, window, threads, words)
         needs.setdefault(item, []).append(factor * tokens / speeds[key] / 3600)
         settings = Settings(objective="sg" if base.startswith("SG") else "cbow", window=window, workers=threads)
         memory[item] = max(memory.get(item, 0), training_bytes(words, dim, settings))
-    return [Need(item, len(hours), sum(hours), memory[item]) for item, hours in needs.items()]
+    return [ItemCost(item, len(hours), sum(hours), memory[item]) for item, hours in needs.items()]
 
 
-def _trainings(
-    scale: Scale, corpus: Corpus, second: Corpus | None, threads: int
+def _list_trainings(
+    scale: Scale, corpus: CorpusSize, second: CorpusSize | None, threads: int
 ) -> Iterator[tuple[str, str, float, int, int, bool]]:
     """(experiment, system, tokens in all epochs, dimensions, window, of the second corpus?) of every training."""
 
@@ -97,20 +99,20 @@ def _trainings(
         return tokens(sentences) * (0.5 + k / 10)  # the time of exact kernels grows with k, from about half of it on
 
     usual = (scale.dim, scale.window, False)
-    for system in intrinsic.ROWS:
+    for system in intrinsic.TABLE_SYSTEMS:
         seeds = scale.fewer_seeds if system in intrinsic.FEWER_SEEDS else scale.seeds
-        for _ in range(FEWEST + seeds):
+        for _ in range(FEWEST_RATES + seeds):
             yield "table1", system, tokens(scale.table_sentences), *usual
     if scale.name == "full":  # elsewhere they are given, or asked for by name
         for system in extrinsic.TRAINED.values():
             for _ in range(scale.seeds):
                 yield "extrinsic", system, tokens(None), *usual
-    for system in TIMED:  # on 1, 2, 4 … threads: as long on half as many as twice on all
+    for system in TIMED_SYSTEMS:  # on 1, 2, 4 … threads: as long on half as many as twice on all
         for count in range(max(1, threads.bit_length())):
             for _ in range(scale.time_repeats):
                 yield "times", system, tokens(scale.time_sentences) * 2**count, *usual
     per_norm = tokens(scale.norm_sentences, scale.norm_epochs)
-    for update, windows in (("correct", WINDOWS + norms.ENDS), ("faulty", 2 * WINDOWS + norms.ENDS)):
+    for update, windows in (("correct", WINDOWS + norms.END_WINDOWS), ("faulty", 2 * WINDOWS + norms.END_WINDOWS)):
         for window in windows:
             yield "norms", exact(update), per_norm, scale.dim, window, False
     for update in ("correct", "faulty"):
@@ -119,22 +121,22 @@ def _trainings(
         for _ in curves.RATES[update]:
             yield "curves", exact(update), tokens(scale.curve_sentences, 1), *usual
         for k in scale.negatives:
-            for _ in range(FEWEST + scale.fewer_seeds):
+            for _ in range(FEWEST_RATES + scale.fewer_seeds):
                 yield "negatives", exact(update), noisy(scale.negative_sentences, k), *usual
-        for _ in range(2 * rates.BEYOND):
+        for _ in range(2 * rates.EXTRA_RATES):
             yield "rates", f"CBOW {update}", tokens(scale.table_sentences), *usual
-        for _ in rates.SHARED:
+        for _ in rates.SHARED_RATES:
             yield "rates", exact(update), tokens(scale.table_sentences), *usual
     for system in sizes.SYSTEMS:
         for sentences in scale.sizes:
             if sentences != scale.table_sentences:  # those are Table 1's
-                for _ in range(FEWEST + scale.seeds):
+                for _ in range(FEWEST_RATES + scale.seeds):
                     yield "sizes", system, tokens(sentences), *usual
         if second is not None:
             yield "c4", system, second.tokens * scale.c4_epochs, scale.c4_dim, scale.window, True
 
 
-def _speed(system: str, dim: int, window: int, threads: int, words: int) -> float:
+def _measure_speed(system: str, dim: int, window: int, threads: int, words: int) -> float:
     """Tokens of text per second, measured on text that looks like language to a stop-watch, with so many words."""
     from mumon.estimate.throughput import measure_speed
     from mumon.estimate.vocab_projection import VocabProjection, project_vocab
@@ -159,7 +161,7 @@ def _calibration_text(words: int, threads: int) -> EncodedCorpus:
         return corpus_from_files([path], workers=threads, reuse=False)
 
 
-def told(needs: list[Need], corpus: Corpus, second: Corpus | None, threads: int) -> list[str]:
+def format_estimate(needs: list[ItemCost], corpus: CorpusSize, second: CorpusSize | None, threads: int) -> list[str]:
     """The estimate as lines of text."""
     hours, memory = sum(need.hours for need in needs), max(need.memory for need in needs)
     about = f"{corpus.name}: {corpus.tokens / 1e6:,.0f} M words, {corpus.words:,} different"

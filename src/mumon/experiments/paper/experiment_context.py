@@ -1,9 +1,9 @@
-"""The laboratory: parts of the corpus, and trainings on them that are done once and kept."""
+"""What every experiment works with: parts of the corpus, the tasks, and trainings that are made once and saved."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,60 +12,83 @@ from typing import TYPE_CHECKING, Any
 from mumon.corpus import EncodedCorpus, corpus_from_files
 from mumon.corpus.encoded import compute_digest
 from mumon.corpus.vocabulary import Vocabulary
-from mumon.errors import CorpusError, OptionError, TrainingError
+from mumon.errors import CorpusError, FormatError, OptionError, TrainingError, to_one_line
 from mumon.experiments.bench.work import write_plain_text
-from mumon.experiments.paper.run_store import Cache
 from mumon.experiments.paper.runs import (
     GENSIM_RATE,
     SYSTEMS,
-    Trained,
-    arrays_of,
-    described,
-    gensim_vectors,
+    TrainedRun,
+    collect_scores,
+    compute_mean_norm,
+    describe_run,
+    find_version,
     is_peer,
-    mean_norm,
-    outcomes_of,
-    scores_of,
-    version_of,
+    pack_outcomes,
+    train_gensim,
+    unpack_outcomes,
 )
 from mumon.experiments.paper.scales import Scale
-from mumon.experiments.sweep.plan import task_digest
+from mumon.experiments.result_store import Arrays, ResultStore, digest_json
+from mumon.experiments.sweep.plan import digest_task
 from mumon.training.rates import choose_alpha
 from mumon.utils.progress import Progress
+from mumon.utils.strict_json import parse
 from mumon.word2vec import Word2Vec
 
 if TYPE_CHECKING:
     from mumon.evaluation import Task
     from mumon.vectors.word_vectors import WordVectors
 
+RECORD_VERSION = 1  # of what the saved records hold; it is a part of their names
+
 
 @dataclass(frozen=True)
 class Part:
-    """The first sentences of the corpus: as a plain file, for peers, and encoded."""
+    """The first sentences of the corpus: as a plain file, for other programs, and encoded."""
 
     path: Path
     corpus: EncodedCorpus
 
     @cached_property
     def digest(self) -> str:
-        """Of the text itself."""
+        """Digest of the text itself."""
         return compute_digest(self.corpus)
 
     @property
     def sentences(self) -> int:
-        """How many there are."""
+        """Number of sentences."""
         return self.corpus.sentences
 
     @property
     def tokens(self) -> int:
-        """How many words in all."""
+        """Number of words in all."""
         return self.corpus.tokens
 
 
-class Lab:
-    """Trains on parts of one corpus, judges by the same tasks, and keeps what it found.
+class ExperimentContext:
+    """Trains on parts of one corpus, scores with the same tasks, and saves every result.
 
-    `given` has results of earlier commands, by what they are of; `c4` is a second, larger corpus.
+    Every training is saved under a digest of its text, questions, options and seed, with the model's answer to every
+    question. So experiments share trainings, and intervals need no model.
+
+    Parameters
+    ----------
+    scale
+        The sizes of all experiments.
+    inputs
+        Files, folders or globs of the corpus.
+    tasks
+        The tasks that every model is scored with.
+    cache
+        Folder of the saved results.
+    threads
+        Threads of a training. They are not a part of the digest.
+    progress
+        Where progress is reported.
+    earlier_results
+        Results of earlier commands ("extrinsic", "bench") to include.
+    c4
+        Files of a second, larger corpus.
     """
 
     def __init__(
@@ -76,44 +99,30 @@ class Lab:
         cache: Path,
         threads: int,
         progress: Progress,
-        given: Mapping[str, Any] | None = None,
+        earlier_results: Mapping[str, Any] | None = None,
         c4: Sequence[str] = (),
     ) -> None:
         self.scale, self.inputs, self.tasks, self.threads = scale, list(inputs), list(tasks), threads
-        self.cache, self.progress = Cache(cache), progress
-        self.given, self.c4 = dict(given or {}), list(c4)
-        self.label = ""  # of the experiment that is going on
+        self.store, self.progress = ResultStore(cache, indent=1), progress
+        self.earlier_results, self.c4 = dict(earlier_results or {}), list(c4)
+        self.label = ""  # of the experiment that is running
         self._parts: dict[tuple[str, int | None], Part] = {}
 
     @property
     def task_names(self) -> list[str]:
-        """The tasks in the order of the tables."""
+        """Names of the tasks in the order of the tables."""
         return [task.name for task in self.tasks]
 
     def part(self, sentences: int | None) -> Part:
-        """The first sentences of the corpus, or all of it."""
-        return self._part("corpus", self.inputs, sentences)
+        """Return the first sentences of the corpus, or all of it (None)."""
+        return self._read_part("corpus", self.inputs, sentences)
 
     def c4_part(self) -> Part:
-        """The second corpus, all of it."""
-        return self._part("c4", self.c4, None)
-
-    def _part(self, name: str, inputs: Sequence[str], sentences: int | None) -> Part:
-        if (name, sentences) not in self._parts:
-            key = self.cache.key("text", {"files": _stamps(inputs), "first": sentences})
-            path = self.cache.folder / f"{key}.txt"
-            if not path.exists():
-                part = f"all of the {name}" if sentences is None else f"{sentences:,} sentences"
-                self.progress.note(f"reading {part} …")
-                write_plain_text(inputs, path, sentences)
-            encoded = corpus_from_files([path], workers=self.threads)
-            if not encoded.tokens:
-                raise CorpusError(f"the {name} has 0 words; name a file with more text")
-            self._parts[name, sentences] = Part(path, encoded)
-        return self._parts[name, sentences]
+        """Return all of the second corpus."""
+        return self._read_part("c4", self.c4, None)
 
     def options(self, **changed: Any) -> dict[str, Any]:
-        """The scale's settings of training, some of them changed."""
+        """Return the training options of the scale, some of them changed."""
         scale = self.scale
         usual = {
             "vector_size": scale.dim,
@@ -125,12 +134,12 @@ class Lab:
         }
         return {**usual, **changed}
 
-    def available(self, system: str) -> bool:
-        """Whether a system can be trained here."""
-        return version_of(system) is not None
+    def is_available(self, system: str) -> bool:
+        """Return whether a system can be trained here."""
+        return find_version(system) is not None
 
     def default_rate(self, system: str, part: Part, **changed: Any) -> float:
-        """The rate that a system itself chooses."""
+        """Return the learning rate that a system chooses by itself."""
         if is_peer(system):
             return GENSIM_RATE
         options = self.options(**changed)
@@ -139,74 +148,146 @@ class Lab:
         words, tokens = Vocabulary.from_corpus(part.corpus, **sizes), part.tokens * options["epochs"]
         return choose_alpha(settings, tokens, part.corpus, words.counts, words.lookup(part.corpus))
 
-    def train(self, system: str, part: Part, seed: int = 1, **changed: Any) -> Trained:
-        """Train a system (or remember that it was), and ask it all questions."""
-        options = self.options(**changed)
-        inputs = self._inputs(system, part, seed, options)
-        inputs |= {"tasks": {task.name: task_digest(task) for task in self.tasks}}
-        found, arrays = self.cache.find("run", inputs), self.cache.arrays("run", inputs)
-        if found is None or arrays is None:
-            found, arrays = self._trained(system, part, seed, options)
-            self.cache.put("run", inputs, found, arrays)
-            self._tell(Trained(found, {}), described(system, changed, seed))
-        return Trained(found, outcomes_of(arrays, self.tasks))
+    def train(self, system: str, part: Part, seed: int = 1, **changed: Any) -> TrainedRun:
+        """Train a system and ask it all questions, or return the saved run.
 
-    def vectors(self, system: str, part: Part, seed: int) -> WordVectors:
-        """The vectors of a system at its own rate; they are kept, too."""
+        Parameters
+        ----------
+        system
+            A name of `SYSTEMS`.
+        part
+            The text to train on.
+        seed
+            Seed of the training.
+        **changed
+            Options that differ from those of the scale.
+
+        Returns
+        -------
+        TrainedRun
+            Scores, norms and answers. A training that diverged is a result, too: it says so in `failed`.
+        """
+        options = self.options(**changed)
+        inputs = self._list_inputs(system, part, seed, options)
+        inputs |= {"tasks": {task.name: digest_task(task) for task in self.tasks}}
+        found, arrays = self.find_result("run", inputs), self.store.read_arrays(name_result("run", inputs))
+        if found is None or arrays is None:
+            found, arrays = self._train_and_score(system, part, seed, options)
+            self.save_result("run", inputs, found, arrays)
+            self._report_run(TrainedRun(found, {}), describe_run(system, changed, seed))
+        return TrainedRun(found, unpack_outcomes(arrays, self.tasks))
+
+    def train_vectors(self, system: str, part: Part, seed: int) -> WordVectors:
+        """Return the vectors of a system at its own rate; they are saved, too."""
         from mumon.vectors.word_vectors import WordVectors
 
         options = self.options(alpha=self.default_rate(system, part))
-        path = self.cache.folder / f"{self.cache.key('vectors', self._inputs(system, part, seed, options))}.bin"
+        path = self.store.path(name_result("vectors", self._list_inputs(system, part, seed, options)), "bin")
         if not path.exists():
-            reporter = Labelled(self.progress, f"{self.label}, {system}")
+            reporter = LabelledProgress(self.progress, f"{self.label}, {system}")
             self._fit(system, part, seed, options, reporter)[0].save(path)
         return WordVectors.load(path)
 
-    def _inputs(self, system: str, part: Part, seed: int, options: Mapping[str, Any]) -> dict[str, Any]:
-        """All that a model depends on, but for the number of threads, which changes the order of its steps only."""
-        about = {"system": system, "defaults": SYSTEMS[system], "version": version_of(system)}
-        return {**about, "options": dict(options), "seed": seed, "corpus": part.digest}
+    def measure_once(
+        self, kind: str, inputs: Mapping[str, Any], measure: Callable[[], dict[str, Any]]
+    ) -> dict[str, Any]:
+        """Return the saved result of these inputs, or measure and save it.
 
-    def _tell(self, run: Trained, about: str) -> None:
+        Parameters
+        ----------
+        kind
+            What is measured; the file's name begins with it.
+        inputs
+            Everything that the result depends on.
+        measure
+            Is called if there is no saved result.
+
+        Returns
+        -------
+        dict
+            The result, as JSON has it.
+        """
+        found = self.find_result(kind, inputs)
+        return found if found is not None else self.save_result(kind, inputs, measure())
+
+    def find_result(self, kind: str, inputs: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the saved result of these inputs, or None if it is missing or damaged."""
+        record = self.store.read(name_result(kind, inputs)) or {}
+        return record["result"] if isinstance(record.get("result"), dict) else None
+
+    def save_result(
+        self, kind: str, inputs: Mapping[str, Any], result: dict[str, Any], arrays: Arrays | None = None
+    ) -> dict[str, Any]:
+        """Save a result with its arrays, and return it."""
+        name = name_result(kind, inputs)
+        if arrays is not None:
+            self.store.write_arrays(name, arrays)
+        self.store.write(name, {"kind": kind, "inputs": inputs, "result": result})
+        return result
+
+    def _read_part(self, name: str, inputs: Sequence[str], sentences: int | None) -> Part:
+        if (name, sentences) not in self._parts:
+            path = self.store.path(name_result("text", {"files": _stamp_files(inputs), "first": sentences}), "txt")
+            if not path.exists():
+                part = f"all of the {name}" if sentences is None else f"{sentences:,} sentences"
+                self.progress.note(f"reading {part} …")
+                write_plain_text(inputs, path, sentences)
+            encoded = corpus_from_files([path], workers=self.threads)
+            if not encoded.tokens:
+                raise CorpusError(f"the {name} has 0 words; name a file with more text")
+            self._parts[name, sentences] = Part(path, encoded)
+        return self._parts[name, sentences]
+
+    def _list_inputs(self, system: str, part: Part, seed: int, options: Mapping[str, Any]) -> dict[str, Any]:
+        """List everything that a model depends on; the number of threads changes only the order of its steps."""
+        which = {"system": system, "defaults": SYSTEMS[system], "version": find_version(system)}
+        return {**which, "options": dict(options), "seed": seed, "corpus": part.digest}
+
+    def _report_run(self, run: TrainedRun, description: str) -> None:
         if run.failed is not None:
-            self.progress.note(f"{self.label}: {about}: {run.failed}")
+            self.progress.note(f"{self.label}: {description}: {run.failed}")
         else:
-            self.progress.finish(f"{self.label}: {about}: dev {run.mean('dev'):.1f}, {run.record['seconds']:.0f} s")
+            dev, seconds = run.mean("dev"), run.record["seconds"]
+            self.progress.finish(f"{self.label}: {description}: dev {dev:.1f}, {seconds:.0f} s")
 
     def _fit(
         self, system: str, part: Part, seed: int, options: Mapping[str, Any], reporter: Progress
     ) -> tuple[WordVectors, float | None, Any]:
-        """Vectors, the last loss and target vectors; gensim has neither of the latter for us."""
+        """Return vectors, the last loss and target vectors; of gensim only the vectors are known."""
         if is_peer(system):
             reporter.start("training (a process of its own)", 0, "")
-            return gensim_vectors(part.path, {**SYSTEMS[system], **options}, self.threads, seed), None, None
+            return train_gensim(part.path, {**SYSTEMS[system], **options}, self.threads, seed), None, None
         model = Word2Vec(part.corpus, seed=seed, workers=self.threads, progress=reporter, **SYSTEMS[system], **options)
         return model.wv, model.history[-1].loss, model.syn1neg
 
-    def _trained(
+    def _train_and_score(
         self, system: str, part: Part, seed: int, options: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the record of a new training and the arrays of its answers."""
         from mumon.evaluation import evaluate
 
-        reporter = Labelled(self.progress, f"{self.label}, {system}")
+        reporter = LabelledProgress(self.progress, f"{self.label}, {system}")
         started = time.perf_counter()
-        about: dict[str, Any] = {"sentences": part.sentences, "tokens": part.tokens, "failed": None}
+        record: dict[str, Any] = {"sentences": part.sentences, "tokens": part.tokens, "failed": None}
         try:
             vectors, loss, targets = self._fit(system, part, seed, options, reporter)
         except TrainingError as error:  # it diverged: that is a result, too
-            return {**about, "failed": str(error), "scores": {}, "norms": [None, None]}, {}
+            return {**record, "failed": str(error), "scores": {}, "norms": [None, None]}, {}
         finally:
             reporter.close()
-        about |= {"seconds": time.perf_counter() - started, "words": len(vectors), "loss": loss}
-        about["norms"] = [mean_norm(vectors.vectors), None if targets is None else mean_norm(targets)]
+        record |= {"seconds": time.perf_counter() - started, "words": len(vectors), "loss": loss}
+        record["norms"] = [
+            compute_mean_norm(vectors.vectors),
+            None if targets is None else compute_mean_norm(targets),
+        ]
         if not self.tasks:
-            return {**about, "scores": {}}, {}
+            return {**record, "scores": {}}, {}
         report = evaluate({"model": vectors}, self.tasks, resamples=0, probes=(), progress=False)
-        return {**about, "scores": scores_of(report)}, arrays_of(report)
+        return {**record, "scores": collect_scores(report)}, pack_outcomes(report)
 
 
-class Labelled(Progress):
-    """A reporter for work inside an experiment: its stages say which, its summaries and notes stay unsaid."""
+class LabelledProgress(Progress):
+    """Progress of work inside an experiment: its stages are labelled, its summaries and notes are not shown."""
 
     def __init__(self, inner: Progress, label: str) -> None:
         self.inner, self.label = inner, label
@@ -224,8 +305,13 @@ class Labelled(Progress):
         self.inner.close()
 
 
-def _stamps(inputs: Sequence[str]) -> list[list[Any]]:
-    """What tells one set of files from another without reading them."""
+def name_result(kind: str, inputs: Mapping[str, Any]) -> str:
+    """Return the name under which the result of these inputs is saved."""
+    return f"{kind}-{digest_json([RECORD_VERSION, kind, inputs], size=10)}"
+
+
+def _stamp_files(inputs: Sequence[str]) -> list[list[Any]]:
+    """List path, size and time of each file: they identify the text without reading it."""
     from mumon.corpus.sources import find_files
 
     files = [Path(name) for name in find_files(inputs)]
@@ -233,10 +319,27 @@ def _stamps(inputs: Sequence[str]) -> list[list[Any]]:
 
 
 def read_json(path: Path, what: str) -> dict[str, Any]:
-    """A JSON object that someone else wrote."""
-    from mumon.errors import FormatError, to_one_line
-    from mumon.utils.strict_json import parse
+    """Read a JSON object that another command wrote.
 
+    Parameters
+    ----------
+    path
+        The file.
+    what
+        What the file should hold, for the messages.
+
+    Returns
+    -------
+    dict
+        The object.
+
+    Raises
+    ------
+    OptionError
+        If there is no such file.
+    FormatError
+        If the file holds anything but a JSON object.
+    """
     if not path.is_file():
         raise OptionError(f"{path} is not a file; {what} should be there")
     try:

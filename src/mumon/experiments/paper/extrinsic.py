@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from mumon.errors import FormatError
-from mumon.experiments.paper.experiment_context import Lab, read_json
+from mumon.experiments.paper.experiment_context import ExperimentContext, read_json
 from mumon.experiments.paper.intervals import Estimate
-from mumon.experiments.paper.results import MARGIN, Figure, Item, Section, Table, Verdict, at_least
+from mumon.experiments.paper.results import MARGIN, Figure, Item, Section, Table, Verdict, judge_at_least
 from mumon.experiments.plot_style import COLOURS
 
 TRAINED = {
@@ -41,49 +41,49 @@ TITLES = {
 PAPER_NER = {"random": 75.4, "gensim CBOW": 84.4, "mumon CBOW": 87.8, "mumon skip-gram": 88.2}  # test F1, frozen
 
 
-def measure(lab: Lab) -> dict[str, Any]:
+def measure(context: ExperimentContext) -> dict[str, Any]:
     """What was given, or networks over vectors of the corpus trained here: hours, so only if asked for by name."""
-    if lab.given.get("extrinsic") is not None:
-        given: dict[str, Any] = lab.given["extrinsic"]
+    if context.earlier_results.get("extrinsic") is not None:
+        given: dict[str, Any] = context.earlier_results["extrinsic"]
         return given
     from mumon.experiments.extrinsic import Budget, evaluate_extrinsic
     from mumon.experiments.extrinsic.evaluate import check_request
 
     check_request(["sst2", "qnli", "mnli", "ner"], BASELINES)  # before the vectors are trained, which takes longer
-    part, tiny = lab.part(None), lab.scale.name == "small"
+    part, tiny = context.part(None), context.scale.name == "small"
     least = Budget(draws=1, epochs=2, encoder_width=8, tagger_width=8, hidden=8, train_sentences=400)
-    seeds = list(range(1, (2 if lab.scale.name != "full" else lab.scale.seeds) + 1))
+    seeds = list(range(1, (2 if context.scale.name != "full" else context.scale.seeds) + 1))
     models: dict[str, Any] = {
-        name: [lab.vectors(system, part, seed) for seed in seeds]
+        name: [context.train_vectors(system, part, seed) for seed in seeds]
         for name, system in TRAINED.items()
-        if lab.available(system)
+        if context.is_available(system)
     }
     report = evaluate_extrinsic(
         models,
         baselines=BASELINES[:1] if tiny else BASELINES,
-        budget=least if tiny else "full" if lab.scale.name == "full" else "small",
+        budget=least if tiny else "full" if context.scale.name == "full" else "small",
         seeds=seeds,
-        folder=lab.cache.folder / "extrinsic",
-        workers=lab.threads,
-        progress=lab.progress,
+        folder=context.store.folder / "extrinsic",
+        workers=context.threads,
+        progress=context.progress,
     )
     pairs = [(a, b) for a, b in PAIRS if a in report.models and b in report.models]
     gaps = [row.to_json() for a, b in pairs for row in report.compare(a, b)]
-    return _kept({**report.to_json(), "comparisons": gaps})
+    return _select_fields({**report.to_json(), "comparisons": gaps})
 
 
-def extrinsic_of(path: Path) -> dict[str, Any]:
+def read_extrinsic(path: Path) -> dict[str, Any]:
     """The results of an earlier extrinsic evaluation."""
     record = read_json(path, "the results of an extrinsic evaluation")
     try:
-        kept = _kept(record)
-        section(kept)  # whatever it lacks is noticed before anything is measured
+        kept = _select_fields(record)
+        build_section(kept)  # whatever it lacks is noticed before anything is measured
     except (KeyError, TypeError, ValueError) as error:
         raise FormatError(f"{path} is not the JSON of an extrinsic evaluation ({error!r}); give such a file") from None
     return kept
 
 
-def _kept(record: dict[str, Any]) -> dict[str, Any]:
+def _select_fields(record: dict[str, Any]) -> dict[str, Any]:
     """What the report needs of it."""
     scores = ("model", "task", "metric", "score", "low", "high", "seeds", "dev", "n")
     gaps = ("a", "b", "task", "difference", "low", "high")
@@ -99,7 +99,7 @@ def _kept(record: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def section(data: dict[str, Any]) -> Section:
+def build_section(data: dict[str, Any]) -> Section:
     """Both tables, the differences and what they say."""
     gaps = {
         (row["a"], row["b"], row["task"]): Estimate(row["difference"], row["low"], row["high"])
@@ -119,7 +119,9 @@ def section(data: dict[str, Any]) -> Section:
     ):
         gap = gaps.get((a, OURS, "ner"))
         if gap is not None:
-            verdicts.append(Verdict(claim, _paper(a), f"correct CBOW less {a}: {gap.signed}", at_least(gap, margin)))
+            verdicts.append(
+                Verdict(claim, _quote_paper(a), f"correct CBOW less {a}: {gap.signed}", judge_at_least(gap, margin))
+            )
     sentences = [
         (task, gap)
         for (a, b, task), gap in gaps.items()
@@ -127,7 +129,7 @@ def section(data: dict[str, Any]) -> Section:
     ]
     glue = [f"{TITLES[task]} {gap.signed}" for task, gap in sentences if not task.startswith("ner")]
     if glue:
-        outcomes = {at_least(gap, MARGIN) for task, gap in sentences if not task.startswith("ner")}
+        outcomes = {judge_at_least(gap, MARGIN) for task, gap in sentences if not task.startswith("ner")}
         verdicts.append(
             Verdict(
                 f"On GLUE's sentences, correct CBOW performs as well as skip-gram (within {MARGIN:g} point on every "
@@ -148,9 +150,9 @@ def section(data: dict[str, Any]) -> Section:
         "items and seeds. docs/extrinsic.md has the protocol.",
         verdicts,
         [
-            _scores(data, "table2", "Table 2: GLUE, accuracy", lambda task: not task.startswith("ner")),
-            _scores(data, "table3", "Table 3: CoNLL-2003, F1", lambda task: task.startswith("ner")),
-            _differences(data, gaps),
+            _build_scores_table(data, "table2", "Table 2: GLUE, accuracy", lambda task: not task.startswith("ner")),
+            _build_scores_table(data, "table3", "Table 3: CoNLL-2003, F1", lambda task: task.startswith("ner")),
+            _build_differences_table(data, gaps),
         ],
         [Figure("extrinsic", "Test scores with 95 % intervals.", lambda figure: _draw(figure, data), (10.0, 6.2))],
         [
@@ -162,13 +164,13 @@ def section(data: dict[str, Any]) -> Section:
     )
 
 
-def _paper(a: str) -> str:
+def _quote_paper(a: str) -> str:
     if a in PAPER_NER:
         return f"test F1 {PAPER_NER['mumon CBOW']} against {PAPER_NER[a]}"
     return "implied; its figure is not at hand"
 
 
-def _scores(data: dict[str, Any], name: str, title: str, wanted: Any) -> Table:
+def _build_scores_table(data: dict[str, Any], name: str, title: str, wanted: Any) -> Table:
     found = {(row["model"], row["task"]): row for row in data["scores"]}
     tasks = [task for task in data["tasks"] if wanted(task)]
     rows = [
@@ -185,7 +187,7 @@ def _scores(data: dict[str, Any], name: str, title: str, wanted: Any) -> Table:
     return Table(name, title, columns, rows)
 
 
-def _differences(data: dict[str, Any], gaps: dict[tuple[str, str, str], Estimate]) -> Table:
+def _build_differences_table(data: dict[str, Any], gaps: dict[tuple[str, str, str], Estimate]) -> Table:
     pairs = dict.fromkeys((a, b) for a, b, _ in gaps)
     rows = [
         [f"{b} less {a}", *(gaps[a, b, t].signed if (a, b, t) in gaps else "–" for t in data["tasks"])]
@@ -215,4 +217,4 @@ def _draw(figure: Any, data: dict[str, Any]) -> None:
     panels[0].invert_yaxis()
 
 
-ITEM = Item("extrinsic", "Tables 2 and 3: GLUE and CoNLL-2003", measure, section)
+ITEM = Item("extrinsic", "Tables 2 and 3: GLUE and CoNLL-2003", measure, build_section)

@@ -9,35 +9,35 @@ from mumon.experiments.paper.intervals import Estimate
 from mumon.experiments.plot_style import COLOURS
 
 # One colour per way to train, the same in every figure.
-SHADES = {"correct": COLOURS[0], "faulty": COLOURS[1], "SG": COLOURS[2]}
+SYSTEM_COLOURS = {"correct": COLOURS[0], "faulty": COLOURS[1], "SG": COLOURS[2]}
 
 
-def curve(axes: Any, x: Sequence[float], estimates: Sequence[Estimate], name: str, colour: str) -> None:
+def draw_curve(axes: Any, x: Sequence[float], estimates: Sequence[Estimate], name: str, colour: str) -> None:
     """A line through estimates, and the band of their intervals."""
     axes.plot(x, [each.value for each in estimates], "o-", color=colour, label=name)
     low, high = [each.low for each in estimates], [each.high for each in estimates]
     axes.fill_between(x, low, high, color=colour, alpha=0.16, linewidth=0)
 
 
-def bars(axes: Any, x: Sequence[float], estimates: Sequence[Estimate], **style: Any) -> None:
+def draw_intervals(axes: Any, x: Sequence[float], estimates: Sequence[Estimate], **style: Any) -> None:
     """Points with their intervals."""
     below, above = [e.value - e.low for e in estimates], [e.high - e.value for e in estimates]
     axes.errorbar(x, [e.value for e in estimates], yerr=[below, above], capsize=3, **style)
 
 
-def plain_log(axis: Any, ticks: Sequence[float]) -> None:
+def label_log_axis(axis: Any, ticks: Sequence[float]) -> None:
     """A logarithmic axis with plain numbers at the values that were measured."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     axis.set_major_locator(FixedLocator(list(ticks)))
     axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: format_tick(value)))
 
 
-def short(value: float) -> str:
+def format_tick(value: float) -> str:
     """A number for a tick.
 
-    >>> short(0.075), short(44_000), short(64_650_000)
+    >>> format_tick(0.075), format_tick(44_000), format_tick(64_650_000)
     ('0.075', '44 k', '64.7 M')
     """
     if value >= 1e6:

@@ -21,7 +21,7 @@ PAIRS, QUESTIONS = 600, 1200
 CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
 
 
-def stems(seed: int = 1) -> list[str]:
+def make_stems(seed: int = 1) -> list[str]:
     """Different stems of two syllables, topic after topic."""
     random = np.random.default_rng(seed)
     syllables = [consonant + vowel for consonant in CONSONANTS for vowel in VOWELS]
@@ -37,7 +37,7 @@ def write_text(path: Path, sentences: int = SENTENCES, seed: int = 1) -> Path:
     >>> len(text.splitlines())
     2
     """
-    random, names = np.random.default_rng(seed), stems()
+    random, names = np.random.default_rng(seed), make_stems()
     fillers = 1 / np.arange(1, FILLERS + 1)
     fillers /= fillers.sum()
     lines = []
@@ -54,9 +54,9 @@ def write_text(path: Path, sentences: int = SENTENCES, seed: int = 1) -> Path:
     return path
 
 
-def questions(seed: int = 2) -> list[Task]:
+def make_questions(seed: int = 2) -> list[Task]:
     """Similarities and analogies of the language, with their true answers."""
-    random, names = np.random.default_rng(seed), stems()
+    random, names = np.random.default_rng(seed), make_stems()
     pairs, gold = [], []
     for _ in range(PAIRS):
         topic, near = int(random.integers(TOPICS)), random.random() < 0.5

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from mumon.experiments.paper.experiment_context import Lab
+from mumon.experiments.paper.experiment_context import ExperimentContext
 from mumon.experiments.paper.results import Item, Section, Table, Verdict
 from mumon.training.gradcheck import TOLERANCE, check_gradients
 
 CONTEXTS = 5
 
 
-def measure(lab: Lab) -> dict[str, Any]:
+def measure(context: ExperimentContext) -> dict[str, Any]:
     """Check every kernel."""
-    lab.progress.start(f"{lab.label}: differentiating", 0, "")
+    context.progress.start(f"{context.label}: differentiating", 0, "")
     checks = [check.to_json() for check in check_gradients(CONTEXTS)]
-    lab.progress.finish(f"{lab.label}: {len(checks)} kernels differentiated")
+    context.progress.finish(f"{context.label}: {len(checks)} kernels differentiated")
     return {"contexts": CONTEXTS, "tolerance": TOLERANCE, "checks": checks}
 
 
-def section(data: dict[str, Any]) -> Section:
+def build_section(data: dict[str, Any]) -> Section:
     """Who passes."""
     correct = [check for check in data["checks"] if check["update"] != "faulty"]
     faulty = [check for check in data["checks"] if check["update"] == "faulty" and check["objective"] == "CBOW"]
@@ -58,4 +58,4 @@ def section(data: dict[str, Any]) -> Section:
     )
 
 
-ITEM = Item("gradcheck", "every kernel against finite differences", measure, section)
+ITEM = Item("gradcheck", "every kernel against finite differences", measure, build_section)

@@ -11,11 +11,11 @@ import numpy as np
 from mumon.errors import CorpusError, TrainingError
 from mumon.evaluation.bootstrap import average_over_seeds, compute_interval, derive_seed
 from mumon.evaluation.tasks import MEAN, Fold
-from mumon.experiments.paper.experiment_context import Lab
-from mumon.experiments.paper.runs import Trained
+from mumon.experiments.paper.experiment_context import ExperimentContext
+from mumon.experiments.paper.runs import TrainedRun
 
-Runs = Sequence[Trained]
-FEWEST = 2  # items that a task must have the words of, to be counted
+Runs = Sequence[TrainedRun]
+FEWEST_ITEMS = 2  # items that a task must have the words of, to be counted
 
 
 @dataclass(frozen=True)
@@ -44,36 +44,38 @@ class Estimate:
         return f"{self.value:+.1f} ± {self.half:.1f}".replace("-", "−")
 
     def to_json(self) -> dict[str, float]:
-        """The fields."""
+        """Return the fields."""
         return asdict(self)
 
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Estimate:
+        """Return the estimate that `to_json` wrote; other fields of the record are ignored."""
+        return cls(record["value"], record["low"], record["high"])
 
-def estimate_of(record: Mapping[str, Any]) -> Estimate:
-    """The reverse of `Estimate.to_json`."""
-    return Estimate(record["value"], record["low"], record["high"])
 
-
-def score(lab: Lab, runs: Runs, fold: Fold = "test") -> Estimate:
+def estimate_score(context: ExperimentContext, runs: Runs, fold: Fold = "test") -> Estimate:
     """The mean of the tasks over seeds."""
-    return contrast(lab, [(1, runs)], fold)[MEAN]
+    return estimate_contrast(context, [(1, runs)], fold)[MEAN]
 
 
-def difference(lab: Lab, a: Runs, b: Runs) -> Estimate:
+def estimate_difference(context: ExperimentContext, a: Runs, b: Runs) -> Estimate:
     """How far b is above a on the mean of the tasks."""
-    return differences(lab, a, b)[MEAN]
+    return estimate_differences(context, a, b)[MEAN]
 
 
-def differences(lab: Lab, a: Runs, b: Runs) -> dict[str, Estimate]:
+def estimate_differences(context: ExperimentContext, a: Runs, b: Runs) -> dict[str, Estimate]:
     """How far b is above a on each task's test half and on their mean."""
-    return contrast(lab, [(1, b), (-1, a)])
+    return estimate_contrast(context, [(1, b), (-1, a)])
 
 
-def change(lab: Lab, a: Runs, b: Runs, then_a: Runs, then_b: Runs) -> Estimate:
+def estimate_change(context: ExperimentContext, a: Runs, b: Runs, then_a: Runs, then_b: Runs) -> Estimate:
     """How much further b is above a in the second pair than in the first, on the mean of the tasks."""
-    return contrast(lab, [(1, then_b), (-1, then_a), (-1, b), (1, a)])[MEAN]
+    return estimate_contrast(context, [(1, then_b), (-1, then_a), (-1, b), (1, a)])[MEAN]
 
 
-def contrast(lab: Lab, terms: Sequence[tuple[int, Runs]], fold: Fold = "test") -> dict[str, Estimate]:
+def estimate_contrast(
+    context: ExperimentContext, terms: Sequence[tuple[int, Runs]], fold: Fold = "test"
+) -> dict[str, Estimate]:
     """A sum of scores with signs, by task and on the mean, from the same resamples of the items that all have.
 
     A seed is one model that answers all tasks: which seeds are drawn is the same for each task, so that what a model
@@ -85,17 +87,17 @@ def contrast(lab: Lab, terms: Sequence[tuple[int, Runs]], fold: Fold = "test") -
             f"{len(broken) or 'no'} of the runs to compare failed, {(broken or ['or there are none'])[0]}"
         )
     values, samples = {}, {}
-    for task in lab.tasks:
+    for task in context.tasks:
         asked = task.fold(fold)
         for run in (run for _, runs in terms for run in runs):
             asked = asked & run.outcomes[task.name].found
-        if asked.sum() < FEWEST:
+        if asked.sum() < FEWEST_ITEMS:
             continue
-        value, sample = 0.0, np.zeros(lab.scale.resamples)
+        value, sample = 0.0, np.zeros(context.scale.resamples)
         for sign, runs in terms:
             kept = [run.outcomes[task.name].select(asked) for run in runs]
             by_seed = np.array(
-                [outcome.resample(lab.scale.resamples, derive_seed(0, task.name))[1] for outcome in kept]
+                [outcome.resample(context.scale.resamples, derive_seed(0, task.name))[1] for outcome in kept]
             )
             value += sign * float(np.mean([outcome.score(skip_missing=False) for outcome in kept]))
             sample = sample + sign * average_over_seeds(by_seed, derive_seed(0, "seeds"))
@@ -103,7 +105,7 @@ def contrast(lab: Lab, terms: Sequence[tuple[int, Runs]], fold: Fold = "test") -
             values[task.name], samples[task.name] = value, sample
     if not values:
         raise CorpusError(
-            f"none of the {len(lab.tasks)} tasks has {FEWEST} questions whose words occur; give more text"
+            f"none of the {len(context.tasks)} tasks has {FEWEST_ITEMS} questions whose words occur; give more text"
         )
     values[MEAN] = float(np.mean(list(values.values())))
     samples[MEAN] = np.mean(list(samples.values()), axis=0)

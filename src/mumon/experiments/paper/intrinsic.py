@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from mumon.experiments.paper.experiment_context import Lab, Part
-from mumon.experiments.paper.figures import bars
-from mumon.experiments.paper.intervals import differences, estimate_of, score
+from mumon.experiments.paper.experiment_context import ExperimentContext, Part
+from mumon.experiments.paper.figures import draw_intervals
+from mumon.experiments.paper.intervals import Estimate, estimate_differences, estimate_score
 from mumon.experiments.paper.results import (
     MARGIN,
     Figure,
@@ -16,17 +16,17 @@ from mumon.experiments.paper.results import (
     Section,
     Table,
     Verdict,
-    at_least,
-    or_none,
-    signed,
-    tenths,
+    format_difference,
+    format_score,
+    judge_at_least,
+    nan_to_none,
 )
-from mumon.experiments.paper.runs import HALVES, Trained
-from mumon.experiments.paper.sweeps import STEP, Swept, sweep_rates
+from mumon.experiments.paper.runs import HALVES, TrainedRun
+from mumon.experiments.paper.sweeps import RATE_STEP, RateSweep, sweep_rates
 from mumon.experiments.plot_style import COLOURS
 
 AHEAD = "correct CBOW is ahead on the mean"
-ROWS = (
+TABLE_SYSTEMS = (
     "gensim SG",
     "gensim CBOW",
     "SG",
@@ -50,39 +50,43 @@ PAIRS = (
 )
 
 
-def measure(lab: Lab) -> dict[str, Any]:
+def measure(context: ExperimentContext) -> dict[str, Any]:
     """Sweep every system, train its best rate again with other seeds, and compare those on the test halves."""
-    part = lab.part(lab.scale.table_sentences)
+    part = context.part(context.scale.table_sentences)
     rows, found = [], {}
-    for system in ROWS:
-        if lab.available(system):
-            swept = sweep_rates(lab, system, part)
-            found[system] = seeded(lab, system, part, swept, fewer=system in FEWER_SEEDS)
-            rows.append(_row(lab, system, swept, found[system]))
+    for system in TABLE_SYSTEMS:
+        if context.is_available(system):
+            swept = sweep_rates(context, system, part)
+            found[system] = train_seeds(context, system, part, swept, fewer=system in FEWER_SEEDS)
+            rows.append(_build_row(context, system, swept, found[system]))
     return {
         "sentences": part.sentences,
         "tokens": part.tokens,
-        "dim": lab.scale.dim,
-        "tasks": lab.task_names,
+        "dim": context.scale.dim,
+        "tasks": context.task_names,
         "rows": rows,
-        "left_out": [system for system in ROWS if not lab.available(system)],
-        "differences": [_gap(lab, a, b, found) for a, b in PAIRS if a in found and b in found],
+        "left_out": [system for system in TABLE_SYSTEMS if not context.is_available(system)],
+        "differences": [_compare(context, a, b, found) for a, b in PAIRS if a in found and b in found],
     }
 
 
-def seeded(lab: Lab, system: str, part: Part, swept: Swept, fewer: bool = False, **options: Any) -> list[Trained]:
+def train_seeds(
+    context: ExperimentContext, system: str, part: Part, swept: RateSweep, fewer: bool = False, **options: Any
+) -> list[TrainedRun]:
     """Runs at the best rate of a sweep with seeds of their own; those that diverge are passed over.
 
     The run that won the sweep is not among them: it was chosen for being good, and would flatter the system.
     """
-    seeds = lab.scale.fewer_seeds if fewer else lab.scale.seeds
-    runs = [lab.train(system, part, seed=seed, alpha=swept.rate, **options) for seed in range(2, seeds + 2)]
+    seeds = context.scale.fewer_seeds if fewer else context.scale.seeds
+    runs = [context.train(system, part, seed=seed, alpha=swept.rate, **options) for seed in range(2, seeds + 2)]
     return [run for run in runs if run.failed is None]
 
 
-def _row(lab: Lab, system: str, swept: Swept, runs: list[Trained]) -> dict[str, Any]:
+def _build_row(context: ExperimentContext, system: str, swept: RateSweep, runs: list[TrainedRun]) -> dict[str, Any]:
     folds = {
-        fold: {task: or_none(float(np.mean([run.score(task, fold) for run in runs]))) for task in lab.task_names}
+        fold: {
+            task: nan_to_none(float(np.mean([run.score(task, fold) for run in runs]))) for task in context.task_names
+        }
         for fold in HALVES
     }
     return {
@@ -91,21 +95,21 @@ def _row(lab: Lab, system: str, swept: Swept, runs: list[Trained]) -> dict[str, 
         "inside": swept.inside,
         "seeds": len(runs),
         **folds,
-        "dev_mean": score(lab, runs, fold="dev").to_json(),
-        "mean": score(lab, runs).to_json(),
+        "dev_mean": estimate_score(context, runs, fold="dev").to_json(),
+        "mean": estimate_score(context, runs).to_json(),
         "deviation": float(np.std([run.mean("test") for run in runs], ddof=1)) if len(runs) > 1 else None,
-        "swept": [[rate, or_none(run.mean("dev"))] for rate, run in swept.runs.items()],
+        "swept": [[rate, nan_to_none(run.mean("dev"))] for rate, run in swept.runs.items()],
     }
 
 
-def _gap(lab: Lab, a: str, b: str, found: dict[str, list[Trained]]) -> dict[str, Any]:
-    gaps = {name: gap.to_json() for name, gap in differences(lab, found[a], found[b]).items()}
+def _compare(context: ExperimentContext, a: str, b: str, found: dict[str, list[TrainedRun]]) -> dict[str, Any]:
+    gaps = {name: gap.to_json() for name, gap in estimate_differences(context, found[a], found[b]).items()}
     return {"a": a, "b": b, "mean": gaps.pop("mean"), "tasks": gaps}
 
 
-def section(data: dict[str, Any]) -> Section:
+def build_section(data: dict[str, Any]) -> Section:
     """The table, the differences and what they say."""
-    gaps = {(gap["a"], gap["b"]): estimate_of(gap["mean"]) for gap in data["differences"]}
+    gaps = {(gap["a"], gap["b"]): Estimate.from_json(gap["mean"]) for gap in data["differences"]}
     as_well = f"Correct CBOW performs as well as skip-gram (no more than {MARGIN:g} point behind on the mean)"
     better, level = "The correct update is better than the faulty one", "correct CBOW and skip-gram are level"
     claims = (
@@ -117,14 +121,14 @@ def section(data: dict[str, Any]) -> Section:
         ("gensim CBOW", "CBOW correct", "Correct CBOW is better than gensim's CBOW.", AHEAD, 0.0),
     )
     verdicts = [
-        Verdict(claim, paper, f"{b} less {a}: {gaps[a, b].signed}", at_least(gaps[a, b], margin))
+        Verdict(claim, paper, f"{b} less {a}: {gaps[a, b].signed}", judge_at_least(gaps[a, b], margin))
         for a, b, claim, paper, margin in claims
         if (a, b) in gaps
     ]
     sensitive = gaps["SG", "CBOW faulty"]
     notes = [
         f"Would the faulty update pass as well? CBOW faulty less SG: {sensitive.signed} "
-        f"({at_least(sensitive, MARGIN)} by the same margin).",
+        f"({judge_at_least(sensitive, MARGIN)} by the same margin).",
         "Questions are resampled as if they were independent; analogies are made of a few hundred word pairs each, so "
         "their intervals are too narrow, and pairs of words occur in both halves.",
         "How many noise words mumon's default shares among how many windows was chosen earlier, on Wikipedia and with "
@@ -140,38 +144,38 @@ def section(data: dict[str, Any]) -> Section:
         "Table 1: similarity and analogies",
         "The paper compares gensim's and its own skip-gram and CBOW, each at the rate that is best on the dev halves. "
         f"Here every system is trained on the first {data['sentences']:,} sentences ({data['tokens'] / 1e6:.1f} M "
-        f"words), {data['dim']} dimensions, at its own default rate and others a factor {STEP:g} apart, until the best "
-        "has worse ones on both sides. Dev halves choose; what counts are the test halves of runs with other seeds. "
-        "“Exact” is the paper's algorithm, one SGD step per window with fresh noise words; else mumon's default. "
-        "Scores × 100, ± half of the 95 % interval over items and seeds. The paper's own cells are not at hand, and no "
-        "score of its far larger corpora should equal one here.",
+        f"words), {data['dim']} dimensions, at its own default rate and others a factor {RATE_STEP:g} apart, until the "
+        "best has worse ones on both sides. Dev halves choose; what counts are the test halves of runs with other "
+        "seeds. “Exact” is the paper's algorithm, one SGD step per window with fresh noise words; else mumon's "
+        "default. Scores × 100, ± half of the 95 % interval over items and seeds. The paper's own cells are not at "
+        "hand, and no score of its far larger corpora should equal one here.",
         verdicts,
-        [_table(data, "test"), _table(data, "dev"), _differences(data)],
+        [_build_table(data, "test"), _build_table(data, "dev"), _build_differences_table(data)],
         [Figure("table1", "Differences on the test halves, with 95 % intervals.", lambda figure: _draw(figure, data))],
         notes,
     )
 
 
-def _table(data: dict[str, Any], fold: str) -> Table:
+def _build_table(data: dict[str, Any], fold: str) -> Table:
     rows = [
         [
             row["system"],
             row["rate"],
             row["seeds"],
-            *(tenths(row[fold][task]) for task in data["tasks"]),
-            str(estimate_of(row["mean" if fold == "test" else "dev_mean"])),
+            *(format_score(row[fold][task]) for task in data["tasks"]),
+            str(Estimate.from_json(row["mean" if fold == "test" else "dev_mean"])),
         ]
         for row in data["rows"]
     ]
     return Table(f"table1-{fold}", f"{fold.capitalize()} halves", ["", "rate", "seeds", *data["tasks"], "mean"], rows)
 
 
-def _differences(data: dict[str, Any]) -> Table:
+def _build_differences_table(data: dict[str, Any]) -> Table:
     rows = [
         [
             f"{gap['b']} less {gap['a']}",
-            *(signed(gap["tasks"], task) for task in data["tasks"]),
-            estimate_of(gap["mean"]).signed,
+            *(format_difference(gap["tasks"], task) for task in data["tasks"]),
+            Estimate.from_json(gap["mean"]).signed,
         ]
         for gap in data["differences"]
     ]
@@ -183,13 +187,15 @@ def _draw(figure: Any, data: dict[str, Any]) -> None:
     shown = [gap for gap in data["differences"] if "gensim" not in gap["a"] and gap["b"] != "CBOW faulty"]
     names = [*shown[0]["tasks"], "mean"]
     for place, gap in enumerate(shown):
-        estimates = [estimate_of(gap["tasks"][task]) for task in shown[0]["tasks"]] + [estimate_of(gap["mean"])]
+        estimates = [Estimate.from_json(gap["tasks"][task]) for task in shown[0]["tasks"]] + [
+            Estimate.from_json(gap["mean"])
+        ]
         along = [x + 0.18 * (place - (len(shown) - 1) / 2) for x in range(len(names))]
-        bars(axes, along, estimates, fmt="o", color=COLOURS[place], label=f"{gap['b']} less {gap['a']}")
+        draw_intervals(axes, along, estimates, fmt="o", color=COLOURS[place], label=f"{gap['b']} less {gap['a']}")
     axes.axhline(0, color="#999999", linewidth=1)
     axes.set_xticks(range(len(names)), names)
     axes.set(ylabel="points, × 100")
     axes.legend(loc="best", fontsize=9)
 
 
-ITEM = Item("table1", "similarity and analogies, each system at its best rate", measure, section)
+ITEM = Item("table1", "similarity and analogies, each system at its best rate", measure, build_section)

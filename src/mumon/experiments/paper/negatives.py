@@ -4,48 +4,52 @@ from __future__ import annotations
 
 from typing import Any
 
-from mumon.experiments.paper.experiment_context import Lab
-from mumon.experiments.paper.figures import SHADES, curve, plain_log
-from mumon.experiments.paper.intervals import Runs, change, difference, estimate_of, score
-from mumon.experiments.paper.intrinsic import seeded
-from mumon.experiments.paper.results import Figure, Item, Section, Table, Verdict, at_least
+from mumon.experiments.paper.experiment_context import ExperimentContext
+from mumon.experiments.paper.figures import SYSTEM_COLOURS, draw_curve, label_log_axis
+from mumon.experiments.paper.intervals import Estimate, Runs, estimate_change, estimate_difference, estimate_score
+from mumon.experiments.paper.intrinsic import train_seeds
+from mumon.experiments.paper.results import Figure, Item, Section, Table, Verdict, judge_at_least
 from mumon.experiments.paper.sweeps import sweep_rates
 
 UPDATES = ("correct", "faulty")
 
 
-def measure(lab: Lab) -> dict[str, Any]:
+def measure(context: ExperimentContext) -> dict[str, Any]:
     """Both updates at every k, each at the rate that is best there; one SGD step per window, as in the paper."""
-    part = lab.part(lab.scale.negative_sentences)
+    part = context.part(context.scale.negative_sentences)
     rows: list[dict[str, Any]] = []
     found: list[dict[str, Runs]] = []
     around: dict[str, float | None] = dict.fromkeys(UPDATES)
-    for k in lab.scale.negatives:
+    for k in context.scale.negatives:
         runs: dict[str, Runs] = {}
         for update in UPDATES:
             system = f"CBOW {update}, exact"
-            swept = sweep_rates(lab, system, part, around=around[update], negative=k)
+            swept = sweep_rates(context, system, part, around=around[update], negative=k)
             around[update] = swept.rate  # the next k starts where this one ended
-            runs[update] = seeded(lab, system, part, swept, fewer=True, negative=k)
-        row = {update: {"rate": around[update], **score(lab, runs[update]).to_json()} for update in UPDATES}
-        rows.append({"k": k, **row, "difference": difference(lab, runs["faulty"], runs["correct"]).to_json()})
+            runs[update] = train_seeds(context, system, part, swept, fewer=True, negative=k)
+        row = {
+            update: {"rate": around[update], **estimate_score(context, runs[update]).to_json()} for update in UPDATES
+        }
+        rows.append(
+            {"k": k, **row, "difference": estimate_difference(context, runs["faulty"], runs["correct"]).to_json()}
+        )
         found.append(runs)
     ends = [found[place][update] for place in (0, -1) for update in ("faulty", "correct")]
-    about = {"sentences": part.sentences, "tokens": part.tokens, "seeds": lab.scale.fewer_seeds}
-    return {**about, "rows": rows, "change": change(lab, *ends).to_json()}
+    about = {"sentences": part.sentences, "tokens": part.tokens, "seeds": context.scale.fewer_seeds}
+    return {**about, "rows": rows, "change": estimate_change(context, *ends).to_json()}
 
 
-def section(data: dict[str, Any]) -> Section:
+def build_section(data: dict[str, Any]) -> Section:
     """Scores by k, and whether the gap grows with it."""
     first, last = data["rows"][0], data["rows"][-1]
-    gaps, grown = [estimate_of(row["difference"]) for row in (first, last)], estimate_of(data["change"])
+    gaps, grown = [Estimate.from_json(row["difference"]) for row in (first, last)], Estimate.from_json(data["change"])
     verdicts = [
         Verdict(
             "With more noise words the faulty update falls further behind.",
             "predicted from the closed form of the angle",
             f"correct less faulty is {gaps[0].signed} at k = {first['k']} and {gaps[1].signed} at k = {last['k']}: a "
             f"change of {grown.signed}",
-            at_least(grown),
+            judge_at_least(grown),
         )
     ]
     return Section(
@@ -53,17 +57,17 @@ def section(data: dict[str, Any]) -> Section:
         f"Both updates on {data['sentences']:,} sentences, one SGD step per window, each at the rate that is best (dev "
         f"halves) at every k, since k scales the gradient as well; {data['seeds']} seeds; test halves.",
         verdicts,
-        [_table(data)],
+        [_build_table(data)],
         [Figure("negatives", "Mean of the tasks against k, with 95 % intervals.", lambda figure: _draw(figure, data))],
     )
 
 
-def _table(data: dict[str, Any]) -> Table:
+def _build_table(data: dict[str, Any]) -> Table:
     rows = [
         [
             row["k"],
-            *(cell for update in UPDATES for cell in (row[update]["rate"], str(estimate_of(row[update])))),
-            estimate_of(row["difference"]).signed,
+            *(cell for update in UPDATES for cell in (row[update]["rate"], str(Estimate.from_json(row[update])))),
+            Estimate.from_json(row["difference"]).signed,
         ]
         for row in data["rows"]
     ]
@@ -75,10 +79,10 @@ def _draw(figure: Any, data: dict[str, Any]) -> None:
     axes = figure.add_subplot()
     ks = [row["k"] for row in data["rows"]]
     for update in UPDATES:
-        curve(axes, ks, [estimate_of(row[update]) for row in data["rows"]], update, SHADES[update])
+        draw_curve(axes, ks, [Estimate.from_json(row[update]) for row in data["rows"]], update, SYSTEM_COLOURS[update])
     axes.set(xscale="log", xlabel="noise words k", ylabel="mean score × 100, test")
-    plain_log(axes.xaxis, ks)
+    label_log_axis(axes.xaxis, ks)
     axes.legend()
 
 
-ITEM = Item("negatives", "quality against the number of noise words", measure, section)
+ITEM = Item("negatives", "quality against the number of noise words", measure, build_section)

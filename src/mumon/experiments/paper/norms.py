@@ -5,31 +5,31 @@ from __future__ import annotations
 from typing import Any
 
 from mumon.errors import TrainingError
-from mumon.experiments.paper.experiment_context import Lab
-from mumon.experiments.paper.figures import SHADES, plain_log
+from mumon.experiments.paper.experiment_context import ExperimentContext
+from mumon.experiments.paper.figures import SYSTEM_COLOURS, label_log_axis
 from mumon.experiments.paper.results import Figure, Item, Section, Table, Verdict
 from mumon.experiments.paper.scales import WINDOWS
 
 RATE = 0.075  # of both updates: the paper's figures come out at it, and not at the 0.025 of word2vec.c
-SLOWER = 0.025  # which is shown for the faulty update beside them
-ENDS = (WINDOWS[0], WINDOWS[-1])  # widths that are trained with a second seed
-PAPER = {
+SLOWER_RATE = 0.025  # which is shown for the faulty update beside them
+END_WINDOWS = (WINDOWS[0], WINDOWS[-1])  # widths that are trained with a second seed
+PAPER_NORMS = {
     "correct": (1.99, 1.77, 1.61, 1.47, 1.38),
     "faulty": (3.36, 4.26, 5.17, 6.20, 7.22),
 }
 PAPER_TARGET = 2.8
 TOLERANCE = 0.20  # relative, of one norm: another text, another vocabulary, other seeds
-SENTENCES = 1_000_000  # the paper's; from as many on, figures can be compared
-FLAT = 0.10  # relative range within which norms count as one
+PAPER_SENTENCES = 1_000_000  # the paper's; from as many on, figures can be compared
+FLAT_RANGE = 0.10  # relative range within which norms count as one
 
 
-def measure(lab: Lab) -> dict[str, Any]:
+def measure(context: ExperimentContext) -> dict[str, Any]:
     """Train both updates at five widths, one SGD step per window."""
-    part = lab.part(lab.scale.norm_sentences)
+    part = context.part(context.scale.norm_sentences)
 
     def trained(update: str, window: int, rate: float = RATE, seed: int = 1) -> list[float]:
-        options = {"alpha": rate, "window": window, "epochs": lab.scale.norm_epochs}
-        run = lab.train(f"CBOW {update}, exact", part, seed=seed, **options)
+        options = {"alpha": rate, "window": window, "epochs": context.scale.norm_epochs}
+        run = context.train(f"CBOW {update}, exact", part, seed=seed, **options)
         if run.failed is not None:
             raise TrainingError(f"the {update} update at rate {rate} and width {window} failed: {run.failed}")
         norms: list[float] = run.record["norms"]
@@ -38,46 +38,46 @@ def measure(lab: Lab) -> dict[str, Any]:
     about = {
         "sentences": part.sentences,
         "tokens": part.tokens,
-        "epochs": lab.scale.norm_epochs,
-        "dim": lab.scale.dim,
+        "epochs": context.scale.norm_epochs,
+        "dim": context.scale.dim,
     }
     return {
         **about,
         "rate": RATE,
         "windows": list(WINDOWS),
-        "norms": {update: [trained(update, window) for window in WINDOWS] for update in PAPER},
-        "slower": [trained("faulty", window, SLOWER) for window in WINDOWS],
-        "again": {update: [trained(update, window, seed=2) for window in ENDS] for update in PAPER},
+        "norms": {update: [trained(update, window) for window in WINDOWS] for update in PAPER_NORMS},
+        "slower": [trained("faulty", window, SLOWER_RATE) for window in WINDOWS],
+        "again": {update: [trained(update, window, seed=2) for window in END_WINDOWS] for update in PAPER_NORMS},
     }
 
 
-def section(data: dict[str, Any]) -> Section:
+def build_section(data: dict[str, Any]) -> Section:
     """The norms beside the paper's."""
     source = {update: [pair[0] for pair in pairs] for update, pairs in data["norms"].items()}
     target = {update: [pair[1] for pair in pairs] for update, pairs in data["norms"].items()}
-    comparable = data["sentences"] >= SENTENCES
+    comparable = data["sentences"] >= PAPER_SENTENCES
     falls = all(a > b for a, b in zip(source["correct"], source["correct"][1:], strict=False))
     rises = all(a < b for a, b in zip(source["faulty"], source["faulty"][1:], strict=False))
     spread = (max(target["correct"]) - min(target["correct"])) / min(target["correct"])
-    worst = max(_gaps(source).values(), key=abs)
+    worst = max(_compare_with_paper(source).values(), key=abs)
     verdicts = [
         Verdict(
             "With the faulty update, source norms grow with the window.",
-            " ".join(f"{norm:.2f}" for norm in PAPER["faulty"]) + " at widths 2, 5, 10, 20, 40",
+            " ".join(f"{norm:.2f}" for norm in PAPER_NORMS["faulty"]) + " at widths 2, 5, 10, 20, 40",
             " ".join(f"{norm:.2f}" for norm in source["faulty"]),
             "holds" if rises else "does not hold",
         ),
         Verdict(
             "With the correct update they do not grow, but fall.",
-            " ".join(f"{norm:.2f}" for norm in PAPER["correct"]),
+            " ".join(f"{norm:.2f}" for norm in PAPER_NORMS["correct"]),
             " ".join(f"{norm:.2f}" for norm in source["correct"]),
             "holds" if falls else "does not hold",
         ),
         Verdict(
-            f"The target norms of the correct update are flat (within {FLAT:.0%}).",
+            f"The target norms of the correct update are flat (within {FLAT_RANGE:.0%}).",
             f"about {PAPER_TARGET} at every width",
             f"{min(target['correct']):.2f} to {max(target['correct']):.2f}",
-            "holds" if spread <= FLAT else "does not hold",
+            "holds" if spread <= FLAT_RANGE else "does not hold",
         ),
     ]
     if comparable:
@@ -97,21 +97,21 @@ def section(data: dict[str, Any]) -> Section:
         f"{data['sentences']:,} sentences, {data['dim']} dimensions, {data['epochs']} epochs, one SGD step per "
         f"window, rate {data['rate']} for both updates; mean norm over all words of the vocabulary.",
         verdicts,
-        [_table(data, source, target)],
+        [_build_table(data, source, target)],
         [Figure("norms", "Mean norms; open marks and dashes are the paper's.", lambda figure: _draw(figure, data))],
         [
             f"Which rate the paper used for its norms is not known here: {data['rate']} was chosen for both updates "
-            f"because at it the ten come out nearly as they are there. At gensim's {SLOWER} the faulty update's "
+            f"because at it the ten come out nearly as they are there. At gensim's {SLOWER_RATE} the faulty update's "
             f"source norms are {' '.join(f'{pair[0]:.2f}' for pair in data['slower'])}.",
-            f"A second seed changes the norms at widths {ENDS[0]} and {ENDS[1]} by at most "
-            f"{100 * _seed_gap(data):.1g} %.",
+            f"A second seed changes the norms at widths {END_WINDOWS[0]} and {END_WINDOWS[1]} by at most "
+            f"{100 * _find_seed_gap(data):.1g} %.",
         ]
         if comparable
         else ["At this scale only the direction of the trend can be expected, not the paper's figures."],
     )
 
 
-def _seed_gap(data: dict[str, Any]) -> float:
+def _find_seed_gap(data: dict[str, Any]) -> float:
     """The largest relative change of a norm with the seed."""
     first = {update: [pairs[0], pairs[-1]] for update, pairs in data["norms"].items()}
     changes = [
@@ -123,22 +123,22 @@ def _seed_gap(data: dict[str, Any]) -> float:
     return float(max(changes))
 
 
-def _gaps(source: dict[str, list[float]]) -> dict[tuple[str, int], float]:
+def _compare_with_paper(source: dict[str, list[float]]) -> dict[tuple[str, int], float]:
     """How far each norm is from the paper's, relative to it."""
     return {
         (update, window): norm / paper - 1
         for update, norms in source.items()
-        for window, norm, paper in zip(WINDOWS, norms, PAPER[update], strict=True)
+        for window, norm, paper in zip(WINDOWS, norms, PAPER_NORMS[update], strict=True)
     }
 
 
-def _table(data: dict[str, Any], source: dict[str, list[float]], target: dict[str, list[float]]) -> Table:
+def _build_table(data: dict[str, Any], source: dict[str, list[float]], target: dict[str, list[float]]) -> Table:
     rows: list[list[Any]] = []
-    for update in PAPER:
+    for update in PAPER_NORMS:
         rows.append([f"source, {update}", *(f"{norm:.2f}" for norm in source[update])])
-        rows.append([f"source, {update}, paper", *(f"{norm:.2f}" for norm in PAPER[update])])
-    rows.append([f"source, faulty, rate {SLOWER}", *(f"{pair[0]:.2f}" for pair in data["slower"])])
-    rows += [[f"target, {update}", *(f"{norm:.2f}" for norm in target[update])] for update in PAPER]
+        rows.append([f"source, {update}, paper", *(f"{norm:.2f}" for norm in PAPER_NORMS[update])])
+    rows.append([f"source, faulty, rate {SLOWER_RATE}", *(f"{pair[0]:.2f}" for pair in data["slower"])])
+    rows += [[f"target, {update}", *(f"{norm:.2f}" for norm in target[update])] for update in PAPER_NORMS]
     rows.append(["target, correct, paper", *[PAPER_TARGET] * len(WINDOWS)])
     return Table("norms", "Mean norm by width", ["", *map(str, data["windows"])], rows)
 
@@ -148,20 +148,27 @@ def _draw(figure: Any, data: dict[str, Any]) -> None:
     for axes, side, title in zip(panels, (0, 1), ("Source vectors", "Target vectors"), strict=True):
         for update, pairs in data["norms"].items():
             norms = [pair[side] for pair in pairs]
-            axes.plot(data["windows"], norms, "o-", color=SHADES[update], label=f"{update}, here")
+            axes.plot(data["windows"], norms, "o-", color=SYSTEM_COLOURS[update], label=f"{update}, here")
             if side == 0:
-                axes.plot(WINDOWS, PAPER[update], "o--", color=SHADES[update], markerfacecolor="white", alpha=0.7,
-                          label=f"{update}, paper")  # fmt: skip
+                style = {"color": SYSTEM_COLOURS[update], "markerfacecolor": "white", "alpha": 0.7}
+                axes.plot(WINDOWS, PAPER_NORMS[update], "o--", label=f"{update}, paper", **style)
         slower = [pair[side] for pair in data["slower"]]
         axes.plot(
-            data["windows"], slower, ".:", color=SHADES["faulty"], alpha=0.6, label=f"faulty, here, rate {SLOWER}"
+            data["windows"],
+            slower,
+            ".:",
+            color=SYSTEM_COLOURS["faulty"],
+            alpha=0.6,
+            label=f"faulty, here, rate {SLOWER_RATE}",
         )
         if side:
-            axes.axhline(PAPER_TARGET, color=SHADES["correct"], linestyle="--", alpha=0.7, label="correct, paper")
+            axes.axhline(
+                PAPER_TARGET, color=SYSTEM_COLOURS["correct"], linestyle="--", alpha=0.7, label="correct, paper"
+            )
         axes.set(title=title, xlabel="words to each side", xscale="log", ylim=(0, None))
-        plain_log(axes.xaxis, data["windows"])
+        label_log_axis(axes.xaxis, data["windows"])
         axes.legend(fontsize=9)
     panels[0].set_ylabel("mean norm")
 
 
-ITEM = Item("norms", "norms of the vectors against the width of the context", measure, section)
+ITEM = Item("norms", "norms of the vectors against the width of the context", measure, build_section)

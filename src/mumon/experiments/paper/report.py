@@ -15,13 +15,13 @@ from mumon.errors import OptionError
 from mumon.experiments.paper.results import PAPER, Cell, Section, Verdict
 from mumon.utils.atomic import atomic_file
 
-PAGE, FINDINGS = "index.html", "findings.md"
+PAGE_NAME, FINDINGS_NAME = "index.html", "findings.md"
 INSTALL = 'pip install "mumon[paper]"'
-SVG = "data:image/svg+xml;base64,"
+SVG_PREFIX = "data:image/svg+xml;base64,"
 
 
 @dataclass(frozen=True)
-class Shown:
+class PageSection:
     """A section on the page: itself, its name, and its figures as images that live inside the page."""
 
     id: str
@@ -48,47 +48,50 @@ def write_report(
     """Write the page, the findings, the tables and the figures of some sections; gives the page's path."""
     for name in ("tables", "figures"):
         (folder / name).mkdir(parents=True, exist_ok=True)
-    shown = [Shown(name, section, _figures(folder, section), measured[name]) for name, section in sections.items()]
+    shown = [
+        PageSection(name, section, _draw_figures(folder, section), measured[name]) for name, section in sections.items()
+    ]
     for section in sections.values():
         for table in section.tables:
-            _write(folder / "tables" / f"{table.name}.csv", _csv([table.columns, *table.rows]))
-    _write(folder / PAGE, page(shown, about))
-    _write(folder / FINDINGS, findings(sections, about))
-    return folder / PAGE
+            _write_text(folder / "tables" / f"{table.name}.csv", _format_csv([table.columns, *table.rows]))
+    _write_text(folder / PAGE_NAME, render_page(shown, about))
+    _write_text(folder / FINDINGS_NAME, render_findings(sections, about))
+    return folder / PAGE_NAME
 
 
-def page(sections: list[Shown], about: Mapping[str, Any]) -> str:
+def render_page(sections: list[PageSection], about: Mapping[str, Any]) -> str:
     """The HTML; everything that is put into it is escaped."""
     from jinja2 import Environment, PackageLoader
 
     environment = Environment(
         loader=PackageLoader("mumon.experiments.paper"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters["shown"] = shown_cell
-    counts = counted([each.section for each in sections])
+    environment.filters["shown"] = format_cell
+    counts = count_outcomes([each.section for each in sections])
     return environment.get_template("report.html").render(sections=sections, about=about, counts=counts)
 
 
-def findings(sections: Mapping[str, Section], about: Mapping[str, Any]) -> str:
+def render_findings(sections: Mapping[str, Section], about: Mapping[str, Any]) -> str:
     """The verdicts as Markdown, claims that do not hold first."""
     order = ("does not hold", "undecided", "holds", "not judged")
     where = f", {about['corpus']}" if about.get("corpus") else ""
-    lines = ["# Findings", "", f"Scale {about['scale']}{where}. {counted(sections.values())}", ""]
+    lines = ["# Findings", "", f"Scale {about['scale']}{where}. {count_outcomes(sections.values())}", ""]
     for outcome in order:
-        told = [
-            f"- **{verdict.claim}** The paper: {verdict.paper}. Here: {verdict.ours}. ({section.title}{_by(verdict)})"
+        entries = [
+            f"- **{verdict.claim}** The paper: {verdict.paper}. Here: {verdict.ours}. "
+            f"({section.title}{_format_source(verdict)})"
             for section in sections.values()
             for verdict in section.verdicts
             if verdict.outcome == outcome
         ]
-        lines += [f"## {outcome.capitalize()}", "", *told, ""] if told else []
+        lines += [f"## {outcome.capitalize()}", "", *entries, ""] if entries else []
     return "\n".join(lines)
 
 
-def shown_cell(cell: Cell) -> str:
+def format_cell(cell: Cell) -> str:
     """A cell of a table for people.
 
-    >>> shown_cell(1234567), shown_cell(0.0123), shown_cell(None), shown_cell("a ± b")
+    >>> format_cell(1234567), format_cell(0.0123), format_cell(None), format_cell("a ± b")
     ('1,234,567', '0.0123', '', 'a ± b')
     """
     if cell is None:
@@ -98,7 +101,7 @@ def shown_cell(cell: Cell) -> str:
     return f"{cell:g}" if isinstance(cell, float) else str(cell)
 
 
-def counted(sections: Iterable[Section]) -> str:
+def count_outcomes(sections: Iterable[Section]) -> str:
     """How many of the paper's claims hold, in a sentence."""
     outcomes = Counter(v.outcome for section in sections for v in section.verdicts if v.source == PAPER)
     held, not_held, open_ = (outcomes[name] for name in ("holds", "does not hold", "undecided"))
@@ -108,11 +111,11 @@ def counted(sections: Iterable[Section]) -> str:
     )
 
 
-def _by(verdict: Verdict) -> str:
+def _format_source(verdict: Verdict) -> str:
     return "" if verdict.source == PAPER else f"; asked by {verdict.source}"
 
 
-def _figures(folder: Path, section: Section) -> list[dict[str, str]]:
+def _draw_figures(folder: Path, section: Section) -> list[dict[str, str]]:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -124,17 +127,17 @@ def _figures(folder: Path, section: Section) -> list[dict[str, str]]:
             drawn = Figure(figsize=figure.size, layout="constrained")
             figure.draw(drawn)
             svg = next(path for path in save_figure(drawn, folder / "figures" / figure.name) if path.suffix == ".svg")
-        uri = SVG + base64.b64encode(svg.read_bytes()).decode()
+        uri = SVG_PREFIX + base64.b64encode(svg.read_bytes()).decode()
         shown.append({"name": figure.name, "caption": figure.caption, "uri": uri})
     return shown
 
 
-def _csv(rows: Any) -> str:
+def _format_csv(rows: Any) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()
 
 
-def _write(path: Path, text: str) -> None:
+def _write_text(path: Path, text: str) -> None:
     with atomic_file(path) as file:
         file.write(text.encode())

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from mumon.experiments.paper.experiment_context import Lab
-from mumon.experiments.paper.intervals import Estimate, estimate_of
+from mumon.experiments.paper.experiment_context import ExperimentContext
+from mumon.experiments.paper.intervals import Estimate
 
 Outcome = Literal["holds", "does not hold", "undecided", "not judged"]
 Cell = str | float | int | None
@@ -63,34 +63,34 @@ class Item:
     """An experiment by name: `measure` makes JSON out of a laboratory, `section` a part of the report out of JSON."""
 
     name: str
-    about: str
-    measure: Callable[[Lab], dict[str, Any]]
-    section: Callable[[dict[str, Any]], Section]
+    summary: str
+    measure: Callable[[ExperimentContext], dict[str, Any]]
+    build_section: Callable[[dict[str, Any]], Section]
 
 
-def at_least(difference: Estimate, margin: float = 0.0) -> Outcome:
+def judge_at_least(difference: Estimate, margin: float = 0.0) -> Outcome:
     """Whether a difference is above -margin: decided when the 95 % interval lies on one side.
 
-    >>> at_least(Estimate(0.5, -0.2, 1.2)), at_least(Estimate(0.5, -0.2, 1.2), margin=1.0)
+    >>> judge_at_least(Estimate(0.5, -0.2, 1.2)), judge_at_least(Estimate(0.5, -0.2, 1.2), margin=1.0)
     ('undecided', 'holds')
     """
     return "holds" if difference.low > -margin else "does not hold" if difference.high < -margin else "undecided"
 
 
-def or_none(value: float) -> float | None:
+def nan_to_none(value: float) -> float | None:
     """A number as JSON has it."""
     return None if value != value else value
 
 
-def tenths(value: float | None) -> str:
+def format_score(value: float | None) -> str:
     """A score in a table.
 
-    >>> tenths(41.26), tenths(None)
+    >>> format_score(41.26), format_score(None)
     ('41.3', '–')
     """
     return "–" if value is None else f"{value:.1f}"
 
 
-def signed(gaps: Mapping[str, Mapping[str, float]], name: str) -> str:
+def format_difference(gaps: Mapping[str, Mapping[str, float]], name: str) -> str:
     """A difference in a table, by the name of its task."""
-    return estimate_of(gaps[name]).signed if name in gaps else "–"
+    return Estimate.from_json(gaps[name]).signed if name in gaps else "–"

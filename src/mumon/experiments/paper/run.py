@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from mumon import __version__
 from mumon.errors import MumonError, OptionError, TrainingError
-from mumon.experiments.paper.experiment_context import Lab, read_json
+from mumon.experiments.paper.experiment_context import ExperimentContext, read_json
 from mumon.experiments.paper.results import Item, Section
-from mumon.experiments.paper.scales import Scale, scale_of
+from mumon.experiments.paper.scales import Scale, find_scale
+from mumon.experiments.result_store import write_json
 from mumon.utils.progress import Progress, choose_progress
 
 if TYPE_CHECKING:
     from mumon.evaluation import Task
 
 FORMAT, VERSION = "mumon-paper", 2  # of the data of a report
-DATA = "data"
+DATA_FOLDER = "data"
 WITHOUT_TEXT = ("gradcheck", "sampler")
 Files = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -110,47 +111,49 @@ def run_paper(
     from mumon.experiments.paper.report import check_installed, write_report
     from mumon.utils.threads import available_cores
 
-    started, home, chosen_scale = time.perf_counter(), Path(output), scale_of(scale)
-    wanted, asked = chosen_items(names)
+    started, home, chosen_scale = time.perf_counter(), Path(output), find_scale(scale)
+    wanted, asked = choose_items(names)
     check_installed()
-    given, files = _given(extrinsic, bench), _names(corpus)
-    about = _about(chosen_scale, files, command)
+    earlier, files = _read_earlier_results(extrinsic, bench), _list_names(corpus)
+    about = _describe_report(chosen_scale, files, command)
     check_folder(home, about)
     failed: dict[str, str] = {}
     with choose_progress(progress) as reporter:
-        place = Path(cache) if cache is not None else home / "cache"
-        place.mkdir(parents=True, exist_ok=True)
-        inputs, tasks = _text(chosen_scale, files, wanted, place, reporter)
+        folder = Path(cache) if cache is not None else home / "cache"
+        folder.mkdir(parents=True, exist_ok=True)
+        inputs, tasks = _prepare_text(chosen_scale, files, wanted, folder, reporter)
         workers = threads or available_cores()
-        lab = Lab(chosen_scale, inputs, tasks, place, workers, reporter, given=given, c4=_names(c4))
+        context = ExperimentContext(
+            chosen_scale, inputs, tasks, folder, workers, reporter, earlier_results=earlier, c4=_list_names(c4)
+        )
         for number, item in enumerate(wanted, 1):
-            reason = _left_out(item.name, lab, asked)
+            reason = _find_reason_to_skip(item.name, context, asked)
             if reason is not None:
                 reporter.note(f"{item.name} is left out: {reason}")
                 continue
-            reporter.note(f"{item.name} ({number} of {len(wanted)}): {item.about}")
-            lab.label = item.name
+            reporter.note(f"{item.name} ({number} of {len(wanted)}): {item.summary}")
+            context.label = item.name
             try:
-                _save(home, item, item.measure(lab), about)
+                _save_data(home, item, item.measure(context), about)
             except MumonError as error:  # the other experiments may still be made
                 failed[item.name] = str(error)
                 reporter.note(f"{item.name} failed: {error}")
-        if not any((home / DATA).glob("*.json")):
+        if not any((home / DATA_FOLDER).glob("*.json")):
             raise TrainingError(
                 f"none of the {len(wanted)} experiments could be made: "
                 f"{next(iter(failed.values()), 'all are left out')}"
             )
-        sections, measured, _ = rendered(home)
+        sections, measured, _ = render_sections(home)
         page = write_report(home, sections, measured, about)
     return PaperReport(page, sections, time.perf_counter() - started, failed)
 
 
-def rendered(folder: Path) -> tuple[dict[str, Section], dict[str, str], dict[str, Any]]:
+def render_sections(folder: Path) -> tuple[dict[str, Section], dict[str, str], dict[str, Any]]:
     """The sections of a report, made anew from its data, when each was put together, and what it says of itself."""
-    paths = {name: folder / DATA / f"{name}.json" for name in items()}
+    paths = {name: folder / DATA_FOLDER / f"{name}.json" for name in items()}
     records = {name: read_json(path, "data of a report") for name, path in paths.items() if path.exists()}
-    sections = {name: items()[name].section(record["data"]) for name, record in records.items()}
-    measured = {name: _measured(record["about"]) for name, record in records.items()}
+    sections = {name: items()[name].build_section(record["data"]) for name, record in records.items()}
+    measured = {name: _describe_measurement(record["about"]) for name, record in records.items()}
     return (
         sections,
         measured,
@@ -163,7 +166,7 @@ def check_folder(home: Path, about: Mapping[str, Any]) -> None:
     if home.exists() and not home.is_dir():
         raise OptionError(f"{home} is a file and the report was to be a folder; choose another name")
     entries = [path.name for path in home.iterdir()] if home.exists() else []
-    known = sorted((home / DATA).glob("*.json"))
+    known = sorted((home / DATA_FOLDER).glob("*.json"))
     if entries and not known and entries != ["cache"]:
         raise OptionError(f"{home} has {len(entries)} entries and is no report; choose another name")
     for path in known:
@@ -185,7 +188,7 @@ def check_folder(home: Path, about: Mapping[str, Any]) -> None:
                 )
 
 
-def chosen_items(names: Sequence[str]) -> tuple[list[Item], set[str]]:
+def choose_items(names: Sequence[str]) -> tuple[list[Item], set[str]]:
     """The experiments, in the order of the report, and those that were asked for by name."""
     known = items()
     unknown = [name for name in names if name not in known and name != "all"]
@@ -198,30 +201,37 @@ def chosen_items(names: Sequence[str]) -> tuple[list[Item], set[str]]:
     return [item for name, item in known.items() if name in chosen], asked
 
 
-def _left_out(name: str, lab: Lab, asked: set[str]) -> str | None:
+def _find_reason_to_skip(name: str, context: ExperimentContext, asked: set[str]) -> str | None:
     """Why an experiment is not made, if so."""
-    if name == "extrinsic" and "extrinsic" not in lab.given and lab.scale.name != "full" and name not in asked:
+    if (
+        name == "extrinsic"
+        and "extrinsic" not in context.earlier_results
+        and context.scale.name != "full"
+        and name not in asked
+    ):
         return "its networks train for hours; give the JSON of mumon eval --extrinsic, or ask for it by name"
-    if name == "c4" and not lab.c4:
+    if name == "c4" and not context.c4:
         return "it takes a second, larger corpus (--c4)"
     return None
 
 
-def _given(extrinsic: str | os.PathLike[str] | None, bench: str | os.PathLike[str] | None) -> dict[str, Any]:
+def _read_earlier_results(
+    extrinsic: str | os.PathLike[str] | None, bench: str | os.PathLike[str] | None
+) -> dict[str, Any]:
     """Results of earlier commands, looked at before anything is measured."""
-    from mumon.experiments.paper.extrinsic import extrinsic_of
-    from mumon.experiments.paper.times import bench_of
+    from mumon.experiments.paper.extrinsic import read_extrinsic
+    from mumon.experiments.paper.times import read_bench
 
-    readers = {"extrinsic": (extrinsic, extrinsic_of), "bench": (bench, bench_of)}
+    readers = {"extrinsic": (extrinsic, read_extrinsic), "bench": (bench, read_bench)}
     return {name: read(Path(path)) for name, (path, read) in readers.items() if path is not None}
 
 
-def _text(
-    scale: Scale, corpus: list[str], wanted: Sequence[Item], place: Path, progress: Progress
+def _prepare_text(
+    scale: Scale, corpus: list[str], wanted: Sequence[Item], folder: Path, progress: Progress
 ) -> tuple[list[str], list[Task]]:
     """The corpus and the tasks: those given, or made up, or none if nobody needs them."""
     from mumon.evaluation import load_tasks
-    from mumon.experiments.paper.generated import SENTENCES, questions, write_text
+    from mumon.experiments.paper.generated import SENTENCES, make_questions, write_text
 
     if all(item.name in WITHOUT_TEXT for item in wanted):
         return [], []
@@ -229,14 +239,14 @@ def _text(
         return corpus, load_tasks(progress=progress)
     if scale.name != "small":
         raise OptionError(f"the scale {scale.name} needs a corpus of millions of sentences; name it with --corpus")
-    path = place / "generated.txt"
+    path = folder / "generated.txt"
     if not path.exists():
         progress.note(f"making up {SENTENCES:,} sentences and questions about them …")
         write_text(path)
-    return [str(path)], questions()
+    return [str(path)], make_questions()
 
 
-def _about(scale: Scale, files: list[str], command: str) -> dict[str, Any]:
+def _describe_report(scale: Scale, files: list[str], command: str) -> dict[str, Any]:
     """What the report says of itself; the text by names and sizes, not by places on this machine."""
     from mumon.corpus.sources import find_files
     from mumon.experiments.bench.machine import describe_machine
@@ -256,22 +266,20 @@ def _about(scale: Scale, files: list[str], command: str) -> dict[str, Any]:
     }
 
 
-def _measured(about: Mapping[str, Any]) -> str:
+def _describe_measurement(about: Mapping[str, Any]) -> str:
     """When and with what a section was put together; its trainings may be older."""
     machine = about["machine"]
     commit = f", commit {machine['commit']}" if machine.get("commit") else ""
     return f"put together {machine['date']} with mumon {about['mumon']}{commit}, from trainings that are kept"
 
 
-def _save(home: Path, item: Item, data: dict[str, Any], about: Mapping[str, Any]) -> None:
-    from mumon.experiments.sweep.plan import write_json
-
-    (home / DATA).mkdir(parents=True, exist_ok=True)
+def _save_data(home: Path, item: Item, data: dict[str, Any], about: Mapping[str, Any]) -> None:
+    (home / DATA_FOLDER).mkdir(parents=True, exist_ok=True)
     record = {"format": FORMAT, "version": VERSION, "item": item.name, "about": about, "data": data}
-    write_json(home / DATA / f"{item.name}.json", record)
+    write_json(home / DATA_FOLDER / f"{item.name}.json", record)
 
 
-def _names(files: Files | None) -> list[str]:
+def _list_names(files: Files | None) -> list[str]:
     if files is None:
         return []
     return [os.fspath(name) for name in ([files] if isinstance(files, str | os.PathLike) else files)]

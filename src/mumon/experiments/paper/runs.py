@@ -38,7 +38,7 @@ GENSIM_RATE = 0.025  # its default, for both objectives
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedRun:
     """What one training gave: a record of scores and norms, and what the model said to every question."""
 
     record: dict[str, Any]
@@ -66,22 +66,22 @@ def is_peer(system: str) -> bool:
     return system.startswith("gensim")
 
 
-def version_of(system: str) -> str | None:
+def find_version(system: str) -> str | None:
     """The version of the program that trains a system; None if it is not installed."""
     return find_peer_version("gensim") if is_peer(system) else __version__
 
 
-def described(system: str, changed: Mapping[str, Any], seed: int) -> str:
+def describe_run(system: str, changed: Mapping[str, Any], seed: int) -> str:
     """One training in a few words.
 
-    >>> described("CBOW correct", {"alpha": 0.07071, "window": 5}, 2)
+    >>> describe_run("CBOW correct", {"alpha": 0.07071, "window": 5}, 2)
     'CBOW correct, rate 0.0707, window 5, seed 2'
     """
     spoken = [f"{'rate' if name == 'alpha' else name} {value:.3g}" for name, value in changed.items() if value]
     return ", ".join([system, *spoken, f"seed {seed}"])
 
 
-def gensim_vectors(text: Path, options: Mapping[str, Any], threads: int, seed: int) -> WordVectors:
+def train_gensim(text: Path, options: Mapping[str, Any], threads: int, seed: int) -> WordVectors:
     """What gensim makes of a text, in a process of its own."""
     from mumon.vectors.word_vectors import WordVectors
 
@@ -106,12 +106,12 @@ def gensim_vectors(text: Path, options: Mapping[str, Any], threads: int, seed: i
         return vectors
 
 
-def mean_norm(vectors: Any) -> float:
+def compute_mean_norm(vectors: Any) -> float:
     """The mean length of rows."""
     return float(np.linalg.norm(np.asarray(vectors, np.float64), axis=1).mean())
 
 
-def scores_of(report: Report) -> dict[str, dict[str, float | None]]:
+def collect_scores(report: Report) -> dict[str, dict[str, float | None]]:
     """Scores by task and fold, null where there is none."""
 
     def of(task: str, fold: Any) -> float | None:
@@ -121,7 +121,7 @@ def scores_of(report: Report) -> dict[str, dict[str, float | None]]:
     return {task: {fold: of(task, fold) for fold in (*HALVES, "all")} for task in report.task_names}
 
 
-def arrays_of(report: Report) -> dict[str, Any]:
+def pack_outcomes(report: Report) -> dict[str, Any]:
     """Answers as arrays: right and wrong as bytes, cosines as they are."""
     arrays: dict[str, Any] = {}
     for (_, task), outcome in report.outcomes.items():
@@ -130,7 +130,7 @@ def arrays_of(report: Report) -> dict[str, Any]:
     return arrays
 
 
-def outcomes_of(arrays: Mapping[str, Any], tasks: Sequence[Task]) -> dict[str, Outcome]:
+def unpack_outcomes(arrays: Mapping[str, Any], tasks: Sequence[Task]) -> dict[str, Outcome]:
     """The reverse of `arrays_of`, beside the gold of the tasks."""
     return {
         task.name: Outcome(arrays[f"{task.name}.values"].astype(np.float64), arrays[f"{task.name}.found"], task.gold)

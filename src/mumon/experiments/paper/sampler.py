@@ -8,32 +8,34 @@ from mumon import __version__
 from mumon.experiments.bench.machine import describe_machine
 from mumon.experiments.bench.sampler_times import REPEATS, draw_panels, time_samplers
 from mumon.experiments.bench.samplers import EXPONENT, SAMPLERS
-from mumon.experiments.paper.experiment_context import Lab, Labelled
+from mumon.experiments.paper.experiment_context import ExperimentContext, LabelledProgress
 from mumon.experiments.paper.results import Figure, Item, Section, Table, Verdict
 
 ALIAS, SEARCH, TABLE = (sampler.name for sampler in SAMPLERS)
 
 
-def measure(lab: Lab) -> dict[str, Any]:
+def measure(context: ExperimentContext) -> dict[str, Any]:
     """Three samplers at every size."""
     inputs: dict[str, Any] = {
-        "draws": lab.scale.draws,
-        "vocabularies": lab.scale.vocabularies,
+        "draws": context.scale.draws,
+        "vocabularies": context.scale.vocabularies,
         "repeats": REPEATS,
         "exponent": EXPONENT,
     }
     inputs |= {"version": __version__, "machine": describe_machine()["cpu"]}
-    return lab.cache.record(
+    return context.measure_once(
         "sampler",
         inputs,
         lambda: {
-            "draws": lab.scale.draws,
-            "rows": time_samplers(lab.scale.vocabularies, lab.scale.draws, Labelled(lab.progress, lab.label)),
+            "draws": context.scale.draws,
+            "rows": time_samplers(
+                context.scale.vocabularies, context.scale.draws, LabelledProgress(context.progress, context.label)
+            ),
         },
     )
 
 
-def section(data: dict[str, Any]) -> Section:
+def build_section(data: dict[str, Any]) -> Section:
     """Times and errors."""
     rows = {(row["sampler"], row["words"]): row for row in data["rows"]}
     sizes = sorted({row["words"] for row in data["rows"]})
@@ -110,4 +112,4 @@ def section(data: dict[str, Any]) -> Section:
     )
 
 
-ITEM = Item("sampler", "the alias sampler against a search and word2vec.c's table", measure, section)
+ITEM = Item("sampler", "the alias sampler against a search and word2vec.c's table", measure, build_section)

@@ -134,10 +134,10 @@ SCALES = {
 }
 
 
-def scale_of(name: str) -> Scale:
+def find_scale(name: str) -> Scale:
     """The scale of that name.
 
-    >>> scale_of("medium").dim
+    >>> find_scale("medium").dim
     100
     """
     if name not in SCALES:

@@ -6,37 +6,37 @@ from statistics import median
 from typing import Any
 
 from mumon.experiments.bench.systems import DISTRIBUTIONS
-from mumon.experiments.paper.figures import plain_log
-from mumon.experiments.paper.results import Table, tenths
+from mumon.experiments.paper.figures import label_log_axis
+from mumon.experiments.paper.results import Table, format_score
 from mumon.experiments.plot_style import COLOURS, MARKS
 
 PAPER_RATIO = 3.31  # kōan's skip-gram to its CBOW, in hours
-UNITS = ((7200.0, 3600.0, "hours"), (300.0, 60.0, "minutes"), (0.0, 1.0, "seconds"))
+TIME_UNITS = ((7200.0, 3600.0, "hours"), (300.0, 60.0, "minutes"), (0.0, 1.0, "seconds"))
 
 
-def median_of(data: dict[str, Any], id_: str, threads: int, name: str = "seconds") -> float | None:
+def find_median(data: dict[str, Any], id_: str, threads: int, name: str = "seconds") -> float | None:
     times = [run[name] for run in data["runs"] if (run["system"], run["threads"]) == (id_, threads) and run[name]]
     return median(times) if times else None
 
 
-def unit_of(longest: float) -> tuple[float, str]:
-    return next((divisor, name) for least, divisor, name in UNITS if longest >= least)
+def choose_unit(longest: float) -> tuple[float, str]:
+    return next((divisor, name) for least, divisor, name in TIME_UNITS if longest >= least)
 
 
-def times_table(data: dict[str, Any]) -> Table:
+def build_times_table(data: dict[str, Any]) -> Table:
     rows = []
     for id_, system in data["systems"].items():
         row: list[Any] = [system["name"]]
         for threads in data["threads"]:
             times = [run["seconds"] for run in data["runs"] if (run["system"], run["threads"]) == (id_, threads)]
             row.append(f"{median(times):.1f} [{min(times):.1f}–{max(times):.1f}]" if times else "failed")
-        alone = median_of(data, id_, max(data["threads"]), "training_seconds")
+        alone = find_median(data, id_, max(data["threads"]), "training_seconds")
         rows.append([*row, "" if alone is None else f"{alone:.1f}"])
     columns = ["", *(f"{threads} thread{'s' * (threads > 1)}, s" for threads in data["threads"]), "training alone, s"]
     return Table("times", "Seconds by threads", columns, rows)
 
 
-def ratio_table(ratios: dict[str, tuple[float, float]]) -> Table:
+def build_ratio_table(ratios: dict[str, tuple[float, float]]) -> Table:
     rows: list[list[Any]] = [[name, f"{low:.2f}", f"{high:.2f}"] for name, (low, high) in ratios.items()]
     return Table(
         "times-ratio",
@@ -46,19 +46,19 @@ def ratio_table(ratios: dict[str, tuple[float, float]]) -> Table:
     )
 
 
-def given_told(given: dict[str, Any]) -> str:
+def describe_bench(given: dict[str, Any]) -> str:
     return (
         f" The last table is an earlier `mumon bench` on {given['sentences']:,} sentences, {given['work']['dim']} "
         "dimensions, with quality (all items) beside the time."
     )
 
 
-def given_table(given: dict[str, Any]) -> Table:
+def build_bench_table(given: dict[str, Any]) -> Table:
     tasks = [task for task in given["rows"][0]["scores"] if task != "mean"]
     rows = [
         [
             row["name"],
-            *(tenths(row["scores"][task]) for task in tasks),
+            *(format_score(row["scores"][task]) for task in tasks),
             f"{row['scores']['mean']:.1f} [{row['interval'][0]:.1f} … {row['interval'][1]:.1f}]",
             f"{row['seconds']:.0f} [{row['fastest']:.0f}–{row['slowest']:.0f}]",
             f"{row['peak_bytes'] / 1e6:.0f}",
@@ -71,24 +71,24 @@ def given_table(given: dict[str, Any]) -> Table:
 def draw_times(figure: Any, data: dict[str, Any]) -> None:
     panels = figure.subplots(1, 2, sharey=True)
     colours = {name: COLOURS[place] for place, name in enumerate(["mumon", *DISTRIBUTIONS])}
-    divisor, unit = unit_of(max(run["seconds"] for run in data["runs"]))
+    divisor, unit = choose_unit(max(run["seconds"] for run in data["runs"]))
     for axes, objective, title in zip(panels, ("cbow", "sg"), ("CBOW", "Skip-gram"), strict=True):
         for id_, system in data["systems"].items():
             if system["objective"] == objective:
                 name = system["implementation"]
-                known = [threads for threads in data["threads"] if median_of(data, id_, threads)]
+                known = [threads for threads in data["threads"] if find_median(data, id_, threads)]
                 axes.plot(
                     known,
-                    [(median_of(data, id_, threads) or 0) / divisor for threads in known],
+                    [(find_median(data, id_, threads) or 0) / divisor for threads in known],
                     marker=MARKS[list(colours).index(name)],
                     color=colours[name],
                     linestyle="--" if id_.endswith("exact") else "-",
                     label=system["name"],
                 )
         axes.set(xscale="log", yscale="log", xlabel="threads", title=title)
-        plain_log(axes.xaxis, data["threads"])
+        label_log_axis(axes.xaxis, data["threads"])
         axes.legend(fontsize=8)
     ticks = [base * 10.0**power for power in range(-2, 5) for base in (1, 1.5, 2, 3, 5, 7)]
     low, high = panels[0].get_ylim()
-    plain_log(panels[0].yaxis, [tick for tick in ticks if low <= tick <= high])
+    label_log_axis(panels[0].yaxis, [tick for tick in ticks if low <= tick <= high])
     panels[0].set_ylabel(f"training time, {unit}")

@@ -15,31 +15,36 @@ from mumon.experiments.bench.machine import describe_machine
 from mumon.experiments.bench.runner import Run, Runner
 from mumon.experiments.bench.systems import System, SystemChoice, choose_systems
 from mumon.experiments.bench.work import Work, prepare_corpus
-from mumon.experiments.paper.experiment_context import Lab, read_json
+from mumon.experiments.paper.experiment_context import ExperimentContext, read_json
 from mumon.experiments.paper.results import Figure, Item, Section, Verdict
 from mumon.experiments.paper.time_tables import (
     PAPER_RATIO,
+    build_bench_table,
+    build_ratio_table,
+    build_times_table,
+    describe_bench,
     draw_times,
-    given_table,
-    given_told,
-    median_of,
-    ratio_table,
-    times_table,
+    find_median,
 )
 
-IDS = ("mumon-cbow", "mumon-sg", "mumon-cbow-exact", "mumon-sg-exact", "gensim-cbow", "gensim-sg", "word2vec-cbow",
-       "word2vec-sg", "fasttext-cbow", "fasttext-sg")  # fmt: skip
-SMALL = ("mumon-cbow", "mumon-sg")
+SMALL_SYSTEM_IDS = ("mumon-cbow", "mumon-sg")
+SYSTEM_IDS = (
+    *SMALL_SYSTEM_IDS,
+    *("mumon-cbow-exact", "mumon-sg-exact"),
+    *("gensim-cbow", "gensim-sg", "word2vec-cbow", "word2vec-sg", "fasttext-cbow", "fasttext-sg"),
+)
 
 
-def measure(lab: Lab) -> dict[str, Any]:
+def measure(context: ExperimentContext) -> dict[str, Any]:
     """Every system on 1, 2, 4 … threads, from text to saved vectors, interleaved; each run is kept."""
-    scale, chosen = lab.scale, choose_systems(SMALL if lab.scale.name == "small" else IDS)
-    threads = sorted({2**power for power in range(lab.threads.bit_length()) if 2**power < lab.threads} | {lab.threads})
+    scale, chosen = context.scale, choose_systems(SMALL_SYSTEM_IDS if context.scale.name == "small" else SYSTEM_IDS)
+    threads = sorted(
+        {2**power for power in range(context.threads.bit_length()) if 2**power < context.threads} | {context.threads}
+    )
     work = Work(scale.dim, scale.window, scale.negative, scale.epochs, scale.min_count)
-    part, folder = lab.part(scale.time_sentences), Path(tempfile.mkdtemp(prefix="time-", dir=lab.cache.folder))
+    part, folder = context.part(scale.time_sentences), Path(tempfile.mkdtemp(prefix="time-", dir=context.store.folder))
     try:
-        runs = _runs(lab, chosen, threads, work, folder)
+        runs = _time_runs(context, chosen, threads, work, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     systems = {
@@ -53,48 +58,50 @@ def measure(lab: Lab) -> dict[str, Any]:
         "systems": systems,
         "left_out": chosen.left_out,
         "runs": runs,
-        "given": lab.given.get("bench"),
+        "given": context.earlier_results.get("bench"),
     }
 
 
-def _runs(lab: Lab, chosen: SystemChoice, threads: list[int], work: Work, folder: Path) -> list[dict[str, Any]]:
-    part, runner = lab.part(lab.scale.time_sentences), None
+def _time_runs(
+    context: ExperimentContext, chosen: SystemChoice, threads: list[int], work: Work, folder: Path
+) -> list[dict[str, Any]]:
+    part, runner = context.part(context.scale.time_sentences), None
     runs, failed = [], set()
-    for repeat, count, system in schedule(chosen.systems, threads, lab.scale.time_repeats):
+    for repeat, count, system in schedule(chosen.systems, threads, context.scale.time_repeats):
         inputs: dict[str, Any] = {"system": system.id, "version": system.version, "threads": count, "repeat": repeat}
         inputs |= {"work": asdict(work), "corpus": part.digest, "machine": describe_machine()["cpu"]}
-        found = lab.cache.find("time", inputs)
+        found = context.find_result("time", inputs)
         if found is None and (system.id, count) not in failed:
             if runner is None:
-                runner = _ready(lab, chosen.systems, threads, work, folder)
-            told = f"{lab.label}: {system.name}, {count} thread{'s' * (count > 1)}"
-            lab.progress.start(told, 0, "")
+                runner = _warm_up(context, chosen.systems, threads, work, folder)
+            told = f"{context.label}: {system.name}, {count} thread{'s' * (count > 1)}"
+            context.progress.start(told, 0, "")
             run: Run = runner.run(system, count, repeat)[0]
-            lab.progress.close()
+            context.progress.close()
             found = {name: getattr(run, name) for name in ("seconds", "training_seconds", "peak_bytes", "failed")}
             if run.failed is None:
-                lab.cache.put("time", inputs, found)
-                lab.progress.finish(f"{told}, run {repeat}: {run.seconds:.1f} s")
+                context.save_result("time", inputs, found)
+                context.progress.finish(f"{told}, run {repeat}: {run.seconds:.1f} s")
         if found is not None and found["failed"]:
             failed.add((system.id, count))
-            lab.progress.note(f"{lab.label}: {system.name} failed: {found['failed']}")
+            context.progress.note(f"{context.label}: {system.name} failed: {found['failed']}")
         elif found is not None:
             runs.append({"system": system.id, "threads": count, "repeat": repeat, **found})
     return runs
 
 
-def _ready(lab: Lab, systems: list[System], threads: list[int], work: Work, folder: Path) -> Runner:
+def _warm_up(context: ExperimentContext, systems: list[System], threads: list[int], work: Work, folder: Path) -> Runner:
     """A runner whose kernels are compiled and whose programs are loaded."""
-    text = prepare_corpus([str(lab.part(lab.scale.time_sentences).path)], folder, work)
+    text = prepare_corpus([str(context.part(context.scale.time_sentences).path)], folder, work)
     runner = Runner(folder, text, work)
     for system in systems:
-        lab.progress.start(f"{lab.label}: warming up {system.name}", 0, "")
+        context.progress.start(f"{context.label}: warming up {system.name}", 0, "")
         runner.warm_up(system, max(threads))
-        lab.progress.close()
+        context.progress.close()
     return runner
 
 
-def bench_of(path: Path) -> dict[str, Any]:
+def read_bench(path: Path) -> dict[str, Any]:
     """The summary of an earlier `mumon bench`, for its larger corpus: most threads, with quality."""
     record = read_json(path, "the results of mumon bench")
     if record.get("format") != "mumon-bench" or not record.get("complete"):
@@ -124,7 +131,7 @@ def bench_of(path: Path) -> dict[str, Any]:
         }
         about = {name: record["corpus"][name] for name in ("sentences", "tokens")}
         given = {**about, "work": record["work"], "machine": record["machine"], "rows": rows, "rounds": rounds}
-        given_table(given)  # whatever it lacks is noticed before anything is measured
+        build_bench_table(given)  # whatever it lacks is noticed before anything is measured
     except (KeyError, TypeError, ValueError) as error:
         raise FormatError(
             f"{path} lacks times or scores ({error!r}); give the results of mumon bench with quality"
@@ -132,10 +139,14 @@ def bench_of(path: Path) -> dict[str, Any]:
     return given
 
 
-def section(data: dict[str, Any]) -> Section:
+def build_section(data: dict[str, Any]) -> Section:
     """Times, and what skip-gram costs more."""
-    ratios, work = cost_ratios(data), data["work"]
-    tables = [times_table(data), ratio_table(ratios), *([given_table(data["given"])] if data["given"] else [])]
+    ratios, work = compute_cost_ratios(data), data["work"]
+    tables = [
+        build_times_table(data),
+        build_ratio_table(ratios),
+        *([build_bench_table(data["given"])] if data["given"] else []),
+    ]
     drawn = [Figure("times", "Training time against threads.", lambda figure: draw_times(figure, data), (9.4, 4.6))]
     return Section(
         "Training time",
@@ -143,31 +154,31 @@ def section(data: dict[str, Any]) -> Section:
         f"({data['tokens'] / 1e6:.3g} M words), {work['dim']} dimensions, {work['epochs']} epochs, window "
         f"{work['window']}, {work['negative']} noise words, every system at its own default rate. Runs are "
         "interleaved; medians, with the fastest and the slowest. Starting Python and loading the compiled kernels is "
-        f"part of the time and weighs on short runs.{given_told(data['given']) if data['given'] else ''}",
-        _verdicts(data, ratios),
+        f"part of the time and weighs on short runs.{describe_bench(data['given']) if data['given'] else ''}",
+        _judge(data, ratios),
         tables,
         drawn if data["runs"] else [],
         [f"{name} was left out: {missing} is not installed." for name, missing in data["left_out"].items()],
     )
 
 
-def _verdicts(data: dict[str, Any], ratios: dict[str, tuple[float, float]]) -> list[Verdict]:
+def _judge(data: dict[str, Any], ratios: dict[str, tuple[float, float]]) -> list[Verdict]:
     most, ours = max(data["threads"]), ratios.get("mumon")
     shown = "; ".join(f"{name} {low:.2f} to {high:.2f}" for name, (low, high) in ratios.items()) or "not measured"
     verdicts = [
         Verdict(
             "Skip-gram takes longer than CBOW, in every implementation and repeat.",
             f"{PAPER_RATIO} times as long, in kōan",
-            f"{shown} (times; wall time, {most} thread{'s' * (most > 1)}){_training_only(data)}",
+            f"{shown} (times; wall time, {most} thread{'s' * (most > 1)}){_format_training_only(data)}",
             "undecided" if not ratios else "holds" if all(low > 1 for low, _ in ratios.values()) else "does not hold",
         )
     ]
     if ours is not None:
         smaller = "holds" if ours[1] < PAPER_RATIO else "does not hold" if ours[0] > PAPER_RATIO else "undecided"
         claim = "With shared noise words, skip-gram costs less than the paper's 3.31 times CBOW."
-        told = f"{ours[0]:.2f} to {ours[1]:.2f}{_training_only(data)}"
+        told = f"{ours[0]:.2f} to {ours[1]:.2f}{_format_training_only(data)}"
         verdicts.append(Verdict(claim, f"{PAPER_RATIO}; not asked", told, smaller, "us"))  # type: ignore[arg-type]
-    known = _speeds(data)
+    known = _compute_speedups(data)
     if known:
         fastest = "holds" if all(min(each) > 1 for each in known.values()) else "does not hold"
         told = "; ".join(
@@ -178,7 +189,7 @@ def _verdicts(data: dict[str, Any], ratios: dict[str, tuple[float, float]]) -> l
     return verdicts
 
 
-def cost_ratios(data: dict[str, Any]) -> dict[str, tuple[float, float]]:
+def compute_cost_ratios(data: dict[str, Any]) -> dict[str, tuple[float, float]]:
     """Skip-gram's time over CBOW's on most threads: the least and the most over repeats, per implementation."""
     most = max(data["threads"])
     seconds: dict[str, dict[int, float]] = {}
@@ -196,10 +207,10 @@ def cost_ratios(data: dict[str, Any]) -> dict[str, tuple[float, float]]:
     return ratios
 
 
-def _training_only(data: dict[str, Any]) -> str:
+def _format_training_only(data: dict[str, Any]) -> str:
     """mumon's ratio without what both have in common: starting Python and reading the text."""
     alone = {
-        id_: median_of(data, id_, max(data["threads"]), "training_seconds")
+        id_: find_median(data, id_, max(data["threads"]), "training_seconds")
         for id_ in ("mumon-cbow", "mumon-sg", "mumon-cbow-exact", "mumon-sg-exact")
     }
     told = [
@@ -223,7 +234,7 @@ PEERS = {
 }
 
 
-def _speeds(data: dict[str, Any]) -> dict[str, list[float]]:
+def _compute_speedups(data: dict[str, Any]) -> dict[str, list[float]]:
     """How many times as fast as the peers, repeat by repeat, here and in the larger comparison."""
     here: dict[str, list[float]] = {}
     for run in data["runs"]:
@@ -238,4 +249,4 @@ def _speeds(data: dict[str, Any]) -> dict[str, list[float]]:
     }
 
 
-ITEM = Item("times", "training time against threads, per implementation", measure, section)
+ITEM = Item("times", "training time against threads, per implementation", measure, build_section)

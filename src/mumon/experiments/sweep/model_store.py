@@ -18,10 +18,10 @@ from mumon.utils.strict_json import parse
 from mumon.word2vec import Word2Vec
 
 BEST_NAME = "best.mumon"
-KEPT_NAME = "kept"
+MODELS_NAME = "kept"
 
 
-class Shelf:
+class ModelStore:
     """Models on disk by the run that made them.
 
     A model is first saved under its run's own name and then moved by renaming, so that a sweep that is interrupted
@@ -29,37 +29,37 @@ class Shelf:
     """
 
     def __init__(self, folder: Path, fixed: Options) -> None:
-        self.best, self._kept, self._fixed = folder / BEST_NAME, folder / KEPT_NAME, fixed
+        self.best, self._folder, self._fixed = folder / BEST_NAME, folder / MODELS_NAME, fixed
 
-    def put(self, run: Run, model: Word2Vec) -> None:
+    def save(self, run: Run, model: Word2Vec) -> None:
         """Save the model of a run."""
-        self._kept.mkdir(exist_ok=True)
-        model.save(self._place(run))
+        self._folder.mkdir(exist_ok=True)
+        model.save(self._path(run))
 
     def find(self, run: Run) -> Path | None:
         """Where the model of a run is, if it is still there."""
         signature = self._signature(run)
-        return next((path for path in (self.best, self._place(run)) if _saved_signature(path) == signature), None)
+        return next((path for path in (self.best, self._path(run)) if _saved_signature(path) == signature), None)
 
     def arrange(self, wanted: Sequence[Run], best: Run | None) -> None:
         """Move the best model to its place, and drop all that are not wanted."""
-        if best is not None and self.find(best) == self._place(best):
+        if best is not None and self.find(best) == self._path(best):
             holder = next((run for run in wanted if self.find(run) == self.best), None)
             if holder is not None:
-                self.best.rename(self._place(holder))
+                self.best.rename(self._path(holder))
             elif self.best.exists():
-                _discard(self.best, self._kept)
-            self._place(best).rename(self.best)
-        if self._kept.is_dir():
-            keep = {self._place(run) for run in wanted}
-            for path in self._kept.iterdir():
+                _discard(self.best, self._folder)
+            self._path(best).rename(self.best)
+        if self._folder.is_dir():
+            keep = {self._path(run) for run in wanted}
+            for path in self._folder.iterdir():
                 if path not in keep:
-                    _discard(path, self._kept)
-            if not any(self._kept.iterdir()):
-                self._kept.rmdir()
+                    _discard(path, self._folder)
+            if not any(self._folder.iterdir()):
+                self._folder.rmdir()
 
-    def _place(self, run: Run) -> Path:
-        return self._kept / f"{run.key}.mumon"
+    def _path(self, run: Run) -> Path:
+        return self._folder / f"{run.key}.mumon"
 
     def _signature(self, run: Run) -> dict[str, Any]:
         """What the model of a run says of its training."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,19 +11,19 @@ from mumon import __version__
 from mumon.corpus import EncodedCorpus
 from mumon.corpus.encoded import compute_digest
 from mumon.errors import FormatError, OptionError, to_one_line
+from mumon.experiments.result_store import digest_json, write_json
 from mumon.experiments.sweep.space import (
     Options,
     Range,
     Search,
     Space,
-    checked_fixed,
-    checked_space,
-    configurations,
+    check_fixed,
+    check_space,
+    format_value,
     label,
+    list_configurations,
     parse_values,
-    shown,
 )
-from mumon.utils.atomic import atomic_file
 from mumon.utils.strict_json import parse
 
 if TYPE_CHECKING:
@@ -34,14 +32,14 @@ if TYPE_CHECKING:
 PLAN_NAME = "sweep.json"
 FORMAT = "mumon-sweep"
 FORMAT_VERSION = 1
-KINDS: dict[str, Any] = {  # of what sweep.json has to say, before it is looked at closely
+FIELD_TYPES: dict[str, Any] = {  # of what sweep.json has to say, before it is looked at closely
     **dict.fromkeys(("corpus", "search", "version"), str),
     **dict.fromkeys(("tasks", "space", "fixed"), dict),
     **dict.fromkeys(("draws", "seed"), int | None),
     "tokens": int,
     "seeds": list,
 }
-NOT_PLANNED = ("workers",)  # how many threads train changes the time, not the question
+UNPLANNED_OPTIONS = ("workers",)  # how many threads train changes the time, not the question
 
 
 @dataclass(frozen=True)
@@ -59,9 +57,9 @@ class Plan:
     seed: int | None = None  # of the draws; a grid has none
     version: str = __version__
 
-    def configurations(self) -> list[Options]:
+    def list_configurations(self) -> list[Options]:
         """The configurations to train, in order."""
-        return configurations(self.space, self.search, self.draws, self.seed or 0)
+        return list_configurations(self.space, self.search, self.draws, self.seed or 0)
 
     def to_json(self) -> dict[str, Any]:
         """The plan as `sweep.json` keeps it."""
@@ -72,7 +70,7 @@ class Plan:
     def from_json(cls, record: Mapping[str, Any]) -> Plan:
         """The reverse of `to_json`."""
         known = {name: record[name] for name in cls.__dataclass_fields__}
-        for name, kind in KINDS.items():
+        for name, kind in FIELD_TYPES.items():
             if not isinstance(known[name], kind):
                 raise ValueError(f"its {name} is a {type(known[name]).__name__}")
         if not all(type(seed) is int for seed in known["seeds"]) or known["search"] not in get_args(Search):
@@ -81,11 +79,11 @@ class Plan:
             name: parse_values(name, values) if isinstance(values, str) else values
             for name, values in record["space"].items()
         }
-        known["seeds"], known["space"] = tuple(known["seeds"]), checked_space(space, known["search"])
-        known["fixed"] = checked_fixed(known["fixed"], known["space"])
+        known["seeds"], known["space"] = tuple(known["seeds"]), check_space(space, known["search"])
+        known["fixed"] = check_fixed(known["fixed"], known["space"])
         return cls(**known)
 
-    def differs(self, old: Plan) -> str | None:
+    def find_difference(self, old: Plan) -> str | None:
         """What keeps this plan from going on with an old one, or None. More values, draws or seeds are welcome."""
         if self.version != old.version:
             return f"it was begun by mumon {old.version} and this is {self.version}"
@@ -96,28 +94,28 @@ class Plan:
             return "the questions of its tasks have changed" if same_names else f"its tasks are {', '.join(old.tasks)}"
         if self.search != old.search:
             return f"it is a {old.search} search"
-        return self._other_space(old) or self._other_fixed(old) or self._other_draws(old)
+        return self._compare_space(old) or self._compare_fixed(old) or self._compare_draws(old)
 
-    def _other_space(self, old: Plan) -> str | None:
+    def _compare_space(self, old: Plan) -> str | None:
         if set(self.space) != set(old.space):
             return f"it sweeps {', '.join(map(label, old.space))}"
         for name, values in old.space.items():
             new = self.space[name]
             if isinstance(values, Range) or isinstance(new, Range) or self.search == "random":
                 if values != new:
-                    return f"it draws the {label(name)} from {_spelt(name, values)}"
+                    return f"it draws the {label(name)} from {_format_values(name, values)}"
             elif gone := [value for value in values if value not in new]:
-                return f"it has also the {label(name)} {_spelt(name, gone)}"
+                return f"it has also the {label(name)} {_format_values(name, gone)}"
         return None
 
-    def _other_fixed(self, old: Plan) -> str | None:
+    def _compare_fixed(self, old: Plan) -> str | None:
         for name in {**old.fixed, **self.fixed}:
             if old.fixed.get(name) != self.fixed.get(name):
-                was = shown(name, old.fixed[name]) if name in old.fixed else "the default"
+                was = format_value(name, old.fixed[name]) if name in old.fixed else "the default"
                 return f"its {label(name)} is {was}"
         return None
 
-    def _other_draws(self, old: Plan) -> str | None:
+    def _compare_draws(self, old: Plan) -> str | None:
         if self.seed != old.seed:
             return f"its search has the seed {old.seed}"
         if (self.draws or 0) < (old.draws or 0):
@@ -127,7 +125,7 @@ class Plan:
         return None
 
 
-def plan_of(
+def build_plan(
     corpus: EncodedCorpus,
     tasks: Sequence[Task],
     space: Space,
@@ -141,9 +139,9 @@ def plan_of(
     return Plan(
         corpus=compute_digest(corpus),
         tokens=corpus.tokens,
-        tasks={task.name: task_digest(task) for task in tasks},
+        tasks={task.name: digest_task(task) for task in tasks},
         space=space,
-        fixed={name: value for name, value in fixed.items() if name not in NOT_PLANNED},
+        fixed={name: value for name, value in fixed.items() if name not in UNPLANNED_OPTIONS},
         seeds=tuple(dict.fromkeys(seeds)),
         search=search,
         draws=draws if search == "random" else None,
@@ -162,33 +160,26 @@ def check_folder(folder: Path) -> None:
         raise OptionError(f"{folder} has {entries} entries and no {PLAN_NAME}: it is not a sweep; choose another name")
 
 
-def adopt(plan: Plan, folder: Path) -> None:
+def prepare_folder(plan: Plan, folder: Path) -> None:
     """Make the folder that of the plan: a new one, or one whose sweep the plan goes on with."""
     check_folder(folder)
     path = folder / PLAN_NAME
     if path.exists():
-        old = _read(path)
-        if difference := plan.differs(old):
+        old = _read_plan(path)
+        if difference := plan.find_difference(old):
             difference = to_one_line(difference)
             raise OptionError(f"{folder} holds another sweep: {difference}; choose another folder, or the same options")
     folder.mkdir(exist_ok=True)
     write_json(path, plan.to_json())
 
 
-def write_json(path: Path, value: Any) -> None:
-    """Write JSON for people and programs, whole or not at all."""
-    with atomic_file(path) as file:
-        file.write(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2).encode() + b"\n")
-
-
-def task_digest(task: Task) -> str:
+def digest_task(task: Task) -> str:
     """A digest of the questions and answers of a task."""
     gold = None if task.gold is None else task.gold.tolist()
-    content = json.dumps([task.kind, task.items, task.sections, gold])
-    return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
+    return digest_json([task.kind, task.items, task.sections, gold], size=16)
 
 
-def _read(path: Path) -> Plan:
+def _read_plan(path: Path) -> Plan:
     try:
         record = parse(path.read_bytes())
         if not isinstance(record, dict):
@@ -200,5 +191,5 @@ def _read(path: Path) -> Plan:
         raise FormatError(f"{path} is not the plan of a sweep ({to_one_line(error)}); choose another folder") from None
 
 
-def _spelt(name: str, values: list[Any] | Range) -> str:
-    return str(values) if isinstance(values, Range) else ", ".join(shown(name, value) for value in values)
+def _format_values(name: str, values: list[Any] | Range) -> str:
+    return str(values) if isinstance(values, Range) else ", ".join(format_value(name, value) for value in values)

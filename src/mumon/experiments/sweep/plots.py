@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mumon.experiments.plot_style import COLOURS, INK, MARKS, PALE, STYLE, save_figure
-from mumon.experiments.sweep.space import LINEAR, REAL, is_numeric, label, shown
+from mumon.experiments.sweep.space import LINEAR_RANGES, REAL_NUMBERS, format_value, is_numeric, label
 
 if TYPE_CHECKING:
-    from mumon.experiments.sweep import Configuration, SweepResult
+    from mumon.experiments.sweep.result import SweepResult
+    from mumon.experiments.sweep.selection import Configuration
 
 CURVE_NAME = "curve"
 MOST_LINES = 8  # more than so many colours cannot be told apart: the best lines keep theirs, the others turn grey
@@ -40,10 +41,10 @@ def draw_sweep(result: SweepResult) -> list[Path]:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    x = x_option(result.swept)
+    x = choose_x_option(result.swept)
     if x is None:
         return []
-    lines = _lines(result, x)
+    lines = _group_lines(result, x)
     with rc_context(STYLE):
         tasks = result.tasks if 1 < len(result.tasks) <= MOST_PANELS else []
         columns = min(len(tasks), 5) or 1
@@ -58,21 +59,21 @@ def draw_sweep(result: SweepResult) -> list[Path]:
         return save_figure(figure, result.folder / CURVE_NAME)
 
 
-def x_option(swept: Sequence[str]) -> str | None:
+def choose_x_option(swept: Sequence[str]) -> str | None:
     """The option along the x axis: the rate, or else the first number that was swept.
 
-    >>> x_option(["update", "window", "alpha"]), x_option(["update", "window"]), x_option(["update"])
+    >>> choose_x_option(["update", "window", "alpha"]), choose_x_option(["window"]), choose_x_option(["update"])
     ('alpha', 'window', None)
     """
     return "alpha" if "alpha" in swept else next(filter(is_numeric, swept), None)
 
 
-def _lines(result: SweepResult, x: str) -> list[Line]:
+def _group_lines(result: SweepResult, x: str) -> list[Line]:
     """Lines from the best to the worst. Configurations are sorted, so the best line is met first."""
     groups: dict[str, list[Configuration]] = {}
     for item in result.configurations:
         if item.complete:
-            groups.setdefault(_line_name(result, item, x), []).append(item)
+            groups.setdefault(_name_line(result, item, x), []).append(item)
     joined = result.plan.search == "grid" or not any(is_numeric(name) for name in result.swept if name != x)
     lines = []
     for place, (name, points) in enumerate(groups.items()):
@@ -81,20 +82,20 @@ def _lines(result: SweepResult, x: str) -> list[Line]:
     return lines
 
 
-def _line_name(result: SweepResult, item: Configuration, x: str) -> str:
+def _name_line(result: SweepResult, item: Configuration, x: str) -> str:
     """The other swept options of a configuration; numbers drawn at random are all different and make no line."""
     others = [name for name in result.swept if name != x and not (result.plan.search == "random" and is_numeric(name))]
-    shown_values = [(name, shown(name, item.options[name])) for name in others]
+    shown_values = [(name, format_value(name, item.options[name])) for name in others]
     return ", ".join(value if name in ("update", "sg") else f"{label(name)} {value}" for name, value in shown_values)
 
 
 def _draw_mean(axes: Any, result: SweepResult, lines: Sequence[Line], x: str) -> None:
     _draw_lines(axes, lines, x, lambda item: (item.mean, item.deviation))
     best = result.best
-    _ring(axes, best.options[x], best.mean, 15)
+    _draw_ring(axes, best.options[x], best.mean, 15)
     drawn = sorted(item.options[x] for line in lines for item in line.points)
     axes.annotate(
-        f"best: {label(x)} {shown(x, best.options[x])}, {best.mean:.1f}",
+        f"best: {label(x)} {format_value(x, best.options[x])}, {best.mean:.1f}",
         (best.options[x], best.mean),
         xytext=(0, 14),
         textcoords="offset points",
@@ -104,20 +105,20 @@ def _draw_mean(axes: Any, result: SweepResult, lines: Sequence[Line], x: str) ->
     )
     axes.margins(y=0.18)  # room for those words
     _mark_failures(axes, result, lines, x)
-    _scale(axes, result, x)
+    _scale_axis(axes, result, x)
     seeds = len(result.plan.seeds)
     spread = f", mean and standard deviation of {seeds} seeds" if seeds > 1 else ""
     what = f"Mean of {len(result.tasks)} tasks on their dev halves" if len(result.tasks) > 1 else result.tasks[0]
     axes.set(title=what + spread, xlabel="learning rate" if x == "alpha" else label(x), ylabel="dev score × 100")
-    _legend(axes, lines)
+    _draw_legend(axes, lines)
 
 
 def _draw_task(axes: Any, result: SweepResult, lines: Sequence[Line], x: str, task: str) -> None:
     _draw_lines(axes, lines, x, lambda item: (item.dev(task), item.dev_deviation(task)), small=True)
     best = result.best
-    _ring(axes, best.options[x], best.dev(task), 9)
+    _draw_ring(axes, best.options[x], best.dev(task), 9)
     axes.margins(y=0.15)
-    _scale(axes, result, x, small=True)
+    _scale_axis(axes, result, x, small=True)
     axes.set_title(task, fontsize=10)
     axes.tick_params(labelsize=8)
 
@@ -153,7 +154,7 @@ def _draw_spread(axes: Any, along: list[Any], means: list[float], spread: list[f
         axes.errorbar(along, means, yerr=spread, fmt="none", ecolor=line.colour, alpha=0.5, capsize=3)
 
 
-def _ring(axes: Any, x: float, y: float, size: float) -> None:
+def _draw_ring(axes: Any, x: float, y: float, size: float) -> None:
     axes.plot([x], [y], "o", markersize=size, markerfacecolor="none", markeredgecolor=INK, zorder=5, clip_on=False)
 
 
@@ -162,7 +163,7 @@ def _mark_failures(axes: Any, result: SweepResult, lines: Sequence[Line], x: str
     failed: dict[str, list[Any]] = {}
     for item in result.configurations:
         if item.failed is not None:
-            failed.setdefault(_line_name(result, item, x), []).append(item.options[x])
+            failed.setdefault(_name_line(result, item, x), []).append(item.options[x])
     colours = {line.name: line.colour for line in lines}
     for row, (name, along) in enumerate(failed.items()):
         axes.plot(
@@ -177,27 +178,27 @@ def _mark_failures(axes: Any, result: SweepResult, lines: Sequence[Line], x: str
         )
 
 
-def _scale(axes: Any, result: SweepResult, x: str, small: bool = False) -> None:
+def _scale_axis(axes: Any, result: SweepResult, x: str, small: bool = False) -> None:
     """Magnitudes on a logarithmic axis, with the values that were tried as ticks where they are few."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
     values = sorted({item.options[x] for item in result.configurations if item.options[x] is not None})
-    logarithmic = x in REAL and x not in LINEAR and values[0] > 0
+    logarithmic = x in REAL_NUMBERS and x not in LINEAR_RANGES and values[0] > 0
     if logarithmic:
         axes.set_xscale("log")
     listed = isinstance(result.plan.space[x], list)
     if listed and len(values) <= 12:
-        ticks = [values[0], result.best.options[x], values[-1]] if small else _apart(values, logarithmic)
+        ticks = [values[0], result.best.options[x], values[-1]] if small else _space_ticks(values, logarithmic)
         axes.xaxis.set_major_locator(FixedLocator(sorted(set(ticks))))
     elif not logarithmic:
-        axes.xaxis.set_major_locator(MaxNLocator(5, integer=x not in REAL))
+        axes.xaxis.set_major_locator(MaxNLocator(5, integer=x not in REAL_NUMBERS))
     if logarithmic or listed:
         axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.yaxis.set_major_locator(MaxNLocator(4 if small else 7))
 
 
-def _apart(values: list[float], logarithmic: bool, least: float = 0.035) -> list[float]:
+def _space_ticks(values: list[float], logarithmic: bool, least: float = 0.035) -> list[float]:
     """Values whose labels do not touch: each at least a small part of the axis from the one before."""
     places = [math.log(value) if logarithmic else value for value in values]
     span = (places[-1] - places[0]) or 1.0
@@ -208,7 +209,7 @@ def _apart(values: list[float], logarithmic: bool, least: float = 0.035) -> list
     return [values[i] for i in kept]
 
 
-def _legend(axes: Any, lines: Sequence[Line]) -> None:
+def _draw_legend(axes: Any, lines: Sequence[Line]) -> None:
     """The lines from the best to the worst, as they were drawn from the worst to the best."""
     ranks = {line.name: place for place, line in enumerate(lines)}
     entries = sorted(zip(*axes.get_legend_handles_labels(), strict=True), key=lambda entry: ranks.get(entry[1], 999))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from mumon.experiments.sweep.runs import Run
-from mumon.experiments.sweep.space import Options, label, shown
+from mumon.experiments.sweep.space import Options, format_value, label
 from mumon.utils.progress import Progress
 
 
@@ -43,21 +43,23 @@ class OverallProgress(Progress):
         self.outer.note(text)
 
 
-def run_line(run: Run, place: str, swept: Sequence[str], seeds: int, best: bool) -> str:
+def format_run(run: Run, place: str, swept: Sequence[str], seeds: int, best: bool) -> str:
     """One finished run in one line."""
-    what = f"{place}  {described(run.options, swept)}" + (f"  seed {run.seed}" if seeds > 1 else "")
+    what = f"{place}  {format_options(run.options, swept)}" + (f"  seed {run.seed}" if seeds > 1 else "")
     if run.failed is not None:
         return f"{what}  failed: {run.failed}"
     scores = " ".join(f"{task} {score:.1f}" for task, score in run.dev.items())
-    return f"{what}  dev {run.mean:.2f} ({scores})  {spent(run.seconds)} s" + ("  ← best so far" if best else "")
+    return f"{what}  dev {run.mean:.2f} ({scores})  {format_seconds(run.seconds)} s" + (
+        "  ← best so far" if best else ""
+    )
 
 
-def described(options: Options, names: Iterable[str]) -> str:
+def format_options(options: Options, names: Iterable[str]) -> str:
     """Options for people: `rate 0.1, window 5`."""
     listed = [name for name in options if name in set(names)] or list(options)
-    return ", ".join(f"{label(name)} {shown(name, options[name])}" for name in listed)
+    return ", ".join(f"{label(name)} {format_value(name, options[name])}" for name in listed)
 
 
-def spent(seconds: float) -> str:
+def format_seconds(seconds: float) -> str:
     """Seconds, with a tenth where that says something."""
     return f"{seconds:.1f}" if seconds < 10 else f"{seconds:.0f}"

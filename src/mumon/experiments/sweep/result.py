@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mumon import __version__
-from mumon.experiments.sweep.plan import Plan, write_json
-from mumon.experiments.sweep.selection import Configuration, best_per_value
-from mumon.experiments.sweep.space import OBJECTIVES, Options, is_numeric, swept
+from mumon.experiments.result_store import write_json
+from mumon.experiments.sweep.plan import Plan
+from mumon.experiments.sweep.selection import Configuration, find_best_per_value
+from mumon.experiments.sweep.space import OBJECTIVES, Options, find_swept_options, is_numeric
 from mumon.utils.strict_json import parse
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class SweepResult:
     @property
     def swept(self) -> list[str]:
         """The options that differ between configurations."""
-        return swept(self.plan.space)
+        return find_swept_options(self.plan.space)
 
     @property
     def tasks(self) -> list[str]:
@@ -108,7 +109,7 @@ class SweepResult:
     def best_per_value(self) -> dict[str, dict[Any, Configuration]]:
         """For each swept option without an order (and the compared one), the best configuration of each value."""
         names = [name for name in self.swept if not is_numeric(name) or name == self.compare]
-        return {name: best_per_value(self.configurations, name, self.plan.space) for name in names}
+        return {name: find_best_per_value(self.configurations, name, self.plan.space) for name in names}
 
     def model(self) -> Word2Vec:
         """The best model, as it was trained."""
@@ -122,15 +123,15 @@ class SweepResult:
             "mumon_version": __version__,
             "swept": self.swept,
             "tasks": self.tasks,
-            "best": _row(self.best, self.tasks),
+            "best": _build_row(self.best, self.tasks),
             "tested": [asdict(model) for model in self.tested],
             "compare": self.compare,
             "comparisons": self.comparisons,
             "best_per_value": {
-                name: [{"value": value, **_row(item, self.tasks)} for value, item in found.items()]
+                name: [{"value": value, **_build_row(item, self.tasks)} for value, item in found.items()]
                 for name, found in self.best_per_value.items()
             },
-            "configurations": [_row(item, self.tasks) for item in self.configurations],
+            "configurations": [_build_row(item, self.tasks) for item in self.configurations],
             "notes": self.notes,
             "command": self.command,
         }
@@ -142,7 +143,7 @@ class SweepResult:
         write_json(self.folder / RESULT_NAME, self.to_json())
 
 
-def earlier_tests(folder: Path) -> tuple[list[Tested], list[dict[str, Any]]]:
+def read_earlier_tests(folder: Path) -> tuple[list[Tested], list[dict[str, Any]]]:
     """The models that an earlier call has tested, and how they compared; nothing if there was none."""
     try:
         record = parse((folder / RESULT_NAME).read_bytes())
@@ -151,10 +152,10 @@ def earlier_tests(folder: Path) -> tuple[list[Tested], list[dict[str, Any]]]:
         return [], []
 
 
-def train_command(corpus: Sequence[str], options: Mapping[str, Any], seed: int) -> str:
+def build_train_command(corpus: Sequence[str], options: Mapping[str, Any], seed: int) -> str:
     """The command line that trains a configuration.
 
-    >>> train_command(["my text.txt"], {"alpha": 0.1, "sg": 1, "exact": True, "shuffle": False}, seed=2)
+    >>> build_train_command(["my text.txt"], {"alpha": 0.1, "sg": 1, "exact": True, "shuffle": False}, seed=2)
     "mumon train 'my text.txt' -o winner.mumon --lr 0.1 --objective sg --exact --seed 2"
     """
     words = ["mumon", "train", *corpus, "-o", "winner.mumon"]
@@ -171,7 +172,7 @@ def train_command(corpus: Sequence[str], options: Mapping[str, Any], seed: int) 
     return shlex.join(words)
 
 
-def _row(item: Configuration, tasks: Sequence[str]) -> dict[str, Any]:
+def _build_row(item: Configuration, tasks: Sequence[str]) -> dict[str, Any]:
     return {
         "options": item.options,
         "mean": item.mean,

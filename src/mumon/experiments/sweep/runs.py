@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mumon.errors import FormatError, to_one_line
+from mumon.experiments.result_store import digest_json
 from mumon.experiments.sweep.space import Options
 from mumon.utils.atomic import atomic_file
 from mumon.utils.strict_json import parse
@@ -40,13 +40,13 @@ class Run:
     @property
     def key(self) -> str:
         """A short name that only this run has."""
-        return run_key(self.options, self.seed)
+        return make_run_key(self.options, self.seed)
 
     def to_json(self) -> dict[str, Any]:
         """The fields, with null where JSON has no nan."""
         record = asdict(self)
-        record["dev"] = {name: _or_none(score) for name, score in self.dev.items()}
-        return {**record, "mean": _or_none(self.mean), "loss": _or_none(self.loss)}
+        record["dev"] = {name: _nan_to_none(score) for name, score in self.dev.items()}
+        return {**record, "mean": _nan_to_none(self.mean), "loss": _nan_to_none(self.loss)}
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Run:
@@ -54,13 +54,13 @@ class Run:
         if not isinstance(record["failed"], str | None):
             raise ValueError("failed is no sentence")
         return cls(
-            options={name: _plain(name, value) for name, value in record["options"].items()},
+            options={name: _check_value(name, value) for name, value in record["options"].items()},
             seed=check_integer("seed", record["seed"], least=0),
-            dev={name: _or_nan(name, score) for name, score in record["dev"].items()},
-            mean=_or_nan("mean", record["mean"]),
+            dev={name: _none_to_nan(name, score) for name, score in record["dev"].items()},
+            mean=_none_to_nan("mean", record["mean"]),
             covered=check_integer("covered", record["covered"], least=0),
             asked=check_integer("asked", record["asked"], least=0),
-            loss=_or_nan("loss", record["loss"]),
+            loss=_none_to_nan("loss", record["loss"]),
             seconds=check_float("seconds", record["seconds"]),
             failed=record["failed"],
         )
@@ -76,7 +76,7 @@ class RunLog:
     def add(self, run: Run) -> None:
         """Write a finished run."""
         with self.path.open("ab") as file:
-            file.write(_line(run))
+            file.write(_format_line(run))
             file.flush()
             os.fsync(file.fileno())
         self.runs[run.key] = run
@@ -93,40 +93,38 @@ class RunLog:
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 if number < len(lines):
                     raise FormatError(
-                        f"{self.path} line {number} is damaged ({to_one_line(error)}); remove it to have that run "
-                        "repeated"
+                        f"{self.path} line {number} is damaged ({to_one_line(error)}); remove it to repeat that run"
                     ) from None
         if len(runs) < len(lines) or not text.endswith(b"\n"):  # the last line was cut off while it was written
             with atomic_file(self.path) as file:
-                file.writelines(map(_line, runs))
+                file.writelines(map(_format_line, runs))
         return {run.key: run for run in runs}
 
 
-def run_key(options: Options, seed: int) -> str:
+def make_run_key(options: Options, seed: int) -> str:
     """A short name for a configuration and a seed."""
-    content = json.dumps([sorted(options.items()), seed])
-    return hashlib.blake2b(content.encode(), digest_size=6).hexdigest()
+    return digest_json([sorted(options.items()), seed], size=6)
 
 
-def finished(folder: str | os.PathLike[str]) -> int:
+def count_finished_runs(folder: str | os.PathLike[str]) -> int:
     """How many runs a folder holds."""
     path = Path(folder) / RUNS_NAME
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
-def _line(run: Run) -> bytes:
+def _format_line(run: Run) -> bytes:
     return json.dumps(run.to_json(), ensure_ascii=False, allow_nan=False).encode() + b"\n"
 
 
-def _or_none(number: float) -> float | None:
+def _nan_to_none(number: float) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _or_nan(name: str, number: float | None) -> float:
+def _none_to_nan(name: str, number: float | None) -> float:
     return math.nan if number is None else check_float(name, number)
 
 
-def _plain(name: str, value: Any) -> Any:
+def _check_value(name: str, value: Any) -> Any:
     """The value of an option, which is no list of values and no number that JSON cannot hold."""
     if value is None or isinstance(value, str | bool):
         return value

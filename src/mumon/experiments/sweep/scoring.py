@@ -25,7 +25,7 @@ FOLD_SEED = 0  # the halves that `mumon eval` shows
 HALVES: tuple[Fold, ...] = ("dev", "test")
 
 
-def load_judges(tasks: Sequence[Any] | None, progress: Progress) -> list[Task]:
+def load_sweep_tasks(tasks: Sequence[Any] | None, progress: Progress) -> list[Task]:
     """Tasks by name, file or as they are; only those of kinds that have a dev and a test half."""
     from mumon.evaluation import load_tasks
 
@@ -38,7 +38,7 @@ def load_judges(tasks: Sequence[Any] | None, progress: Progress) -> list[Task]:
     return loaded
 
 
-def half(task: Task, fold: Fold) -> Task:
+def select_half(task: Task, fold: Fold) -> Task:
     """The items of one half as a task of their own, so that whoever is given it cannot see the other."""
     kept = np.flatnonzero(task.fold(fold, FOLD_SEED)).tolist()
     return replace(
@@ -59,7 +59,7 @@ def check_coverage(tasks: Sequence[Task], corpus: EncodedCorpus, min_count: int)
     finder = WordFinder(WordVectors(vocabulary, np.zeros((len(vocabulary), 1), np.float32)))
     for task in tasks:
         for fold in HALVES:
-            items = half(task, fold).items
+            items = select_half(task, fold).items
             covered = sum(min(finder.find_rows(words)) >= 0 for words in items)
             if covered < 2:
                 raise OptionError(
@@ -68,7 +68,7 @@ def check_coverage(tasks: Sequence[Task], corpus: EncodedCorpus, min_count: int)
                 )
 
 
-def dev_run(model: Word2Vec, options: Options, seed: int, dev_tasks: Sequence[Task]) -> Run:
+def score_run(model: Word2Vec, options: Options, seed: int, dev_tasks: Sequence[Task]) -> Run:
     """A run with the scores of its model on tasks that hold dev questions only."""
     from mumon.evaluation import evaluate
 
@@ -91,7 +91,7 @@ def dev_run(model: Word2Vec, options: Options, seed: int, dev_tasks: Sequence[Ta
     return run
 
 
-def final_report(
+def evaluate_chosen(
     vectors: Mapping[str, WordVectors], tasks: Sequence[Task], workers: int | None, progress: Progress
 ) -> Report:
     """All scores, with intervals, of models that have been chosen."""
@@ -100,7 +100,7 @@ def final_report(
     return evaluate(dict(vectors), tasks, seed=FOLD_SEED, workers=workers, progress=progress)
 
 
-def paired_differences(report: Report) -> list[dict[str, Any]]:
+def compare_models(report: Report) -> list[dict[str, Any]]:
     """How far the other models are from the first on the test halves, task by task."""
     first, *others = report.models
     return [asdict(row) for other in others for row in report.compare(first, other, fold="test")]

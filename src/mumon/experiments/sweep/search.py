@@ -9,11 +9,11 @@ from typing import Any
 
 from mumon.corpus import EncodedCorpus, TextOptions, corpus_from_files
 from mumon.errors import OptionError
-from mumon.experiments.sweep.plan import adopt, check_folder, plan_of
+from mumon.experiments.sweep.plan import build_plan, check_folder, prepare_folder
 from mumon.experiments.sweep.result import SweepResult
 from mumon.experiments.sweep.runner import Runner
-from mumon.experiments.sweep.scoring import load_judges
-from mumon.experiments.sweep.space import Options, Range, Search, Space, checked_fixed, checked_space, label
+from mumon.experiments.sweep.scoring import load_sweep_tasks
+from mumon.experiments.sweep.space import Options, Range, Search, Space, check_fixed, check_space, label
 from mumon.utils.progress import Progress, choose_progress
 from mumon.utils.validation import check_integer
 from mumon.word2vec import Word2Vec
@@ -75,21 +75,21 @@ def sweep(
     (2, ['dev', 'test'])
     """
     home = Path(folder)
-    checked = checked_space(space, search)
-    common = checked_fixed(fixed, checked)
+    checked = check_space(space, search)
+    common = check_fixed(fixed, checked)
     check_folder(home)
     _check_compare(compare, checked)
     chosen_seeds = [check_integer("seed", number, least=0) for number in seeds]
     if not chosen_seeds:
         raise OptionError("seeds has 0 seeds; give at least one")
     with choose_progress(progress) as reporter:
-        questions = load_judges(tasks, reporter)
+        questions = load_sweep_tasks(tasks, reporter)
         encoded = _encode(corpus, home, common, reporter)
-        plan = plan_of(encoded, questions, checked, common, chosen_seeds, search, draws, seed)
+        plan = build_plan(encoded, questions, checked, common, chosen_seeds, search, draws, seed)
         runner = Runner(plan, home, encoded, questions, common, compare, reporter)
-        adopt(plan, home)
+        prepare_folder(plan, home)
         runner.train_all()
-        return runner.conclude(_names(corpus))
+        return runner.conclude(_list_names(corpus))
 
 
 def _check_compare(compare: str | None, space: Space) -> None:
@@ -101,7 +101,7 @@ def _encode(corpus: Files | EncodedCorpus, home: Path, common: Options, progress
     """The corpus as numbers, once for all runs."""
     if isinstance(corpus, EncodedCorpus):
         return corpus
-    names = _names(corpus)
+    names = _list_names(corpus)
     for name in names:
         if Path(name).is_dir() and home.resolve().is_relative_to(Path(name).resolve()):
             raise OptionError(f"{home} lies inside {name}, all of which is read as text; choose a folder elsewhere")
@@ -113,7 +113,7 @@ def _encode(corpus: Files | EncodedCorpus, home: Path, common: Options, progress
     return encoded
 
 
-def _names(corpus: Files | EncodedCorpus) -> list[str]:
+def _list_names(corpus: Files | EncodedCorpus) -> list[str]:
     if isinstance(corpus, EncodedCorpus):
         return ["CORPUS"]
     return [os.fspath(name) for name in ([corpus] if isinstance(corpus, str | os.PathLike) else corpus)]

@@ -8,8 +8,17 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any
 
-from mumon.experiments.sweep.runs import Run, run_key
-from mumon.experiments.sweep.space import REAL, WHOLE, Options, Range, Space, is_numeric, label, shown
+from mumon.experiments.sweep.runs import Run, make_run_key
+from mumon.experiments.sweep.space import (
+    REAL_NUMBERS,
+    WHOLE_NUMBERS,
+    Options,
+    Range,
+    Space,
+    format_value,
+    is_numeric,
+    label,
+)
 
 
 @dataclass(frozen=True)
@@ -68,60 +77,62 @@ class Configuration:
         return [run for run in self.runs if run.failed is None]
 
 
-def gathered(options: Sequence[Options], seeds: Sequence[int], runs: Mapping[str, Run]) -> list[Configuration]:
+def group_runs(options: Sequence[Options], seeds: Sequence[int], runs: Mapping[str, Run]) -> list[Configuration]:
     """The configurations of a plan with those of their runs that are finished."""
     return [
         Configuration(
             choice,
-            tuple(runs[key] for seed in seeds if (key := run_key(choice, seed)) in runs),
+            tuple(runs[key] for seed in seeds if (key := make_run_key(choice, seed)) in runs),
             len(seeds),
         )
         for choice in options
     ]
 
 
-def best_of(configurations: Iterable[Configuration]) -> Configuration | None:
+def find_best(configurations: Iterable[Configuration]) -> Configuration | None:
     """The complete configuration with the highest mean dev score; of equals, the first."""
     return max((item for item in configurations if item.complete), key=lambda item: item.mean, default=None)
 
 
-def best_per_value(configurations: Sequence[Configuration], name: str, space: Space) -> dict[Any, Configuration]:
+def find_best_per_value(configurations: Sequence[Configuration], name: str, space: Space) -> dict[Any, Configuration]:
     """The best configuration for each value of an option, where one is complete."""
     values = space[name]
     assert isinstance(values, list)
-    best = {value: best_of(item for item in configurations if item.options[name] == value) for value in values}
+    best = {value: find_best(item for item in configurations if item.options[name] == value) for value in values}
     return {value: item for value, item in best.items() if item is not None}
 
 
-def wanted_runs(configurations: Sequence[Configuration], compare: str | None, space: Space) -> list[Run]:
+def list_wanted_runs(configurations: Sequence[Configuration], compare: str | None, space: Space) -> list[Run]:
     """The runs whose models may still be asked for, the best configuration's first (if one is complete yet).
 
     The best of each compared value is tested at the end; a configuration some of whose seeds are still to come may
     become the best.
     """
-    chosen = [best_of(configurations)]
+    chosen = [find_best(configurations)]
     if compare is not None:
-        chosen += best_per_value(configurations, compare, space).values()
+        chosen += find_best_per_value(configurations, compare, space).values()
     chosen += [item for item in configurations if item.runs and not item.failed and not item.complete]
     runs = [item.best_run for item in chosen if item is not None]
     return list({run.key: run for run in runs if run is not None}.values())
 
 
-def edge_notes(best: Configuration, space: Space) -> list[str]:
+def describe_edges(best: Configuration, space: Space) -> list[str]:
     """One sentence for each numeric option whose best value is the smallest or largest that was listed."""
     notes = []
     for name, values in space.items():
         if isinstance(values, Range) or len(values) < 2 or not is_numeric(name) or None in values:
             continue
         value = best.options[name]
-        least = {**WHOLE, **REAL}[name]
+        least = {**WHOLE_NUMBERS, **REAL_NUMBERS}[name]
         for extreme, which, way in ((max(values), "largest", "upward"), (min(values), "smallest", "downward")):
             if value == extreme and (way == "upward" or value > least):
-                notes.append(f"the best {label(name)} {shown(name, value)} is the {which} tried; extend the grid {way}")
+                notes.append(
+                    f"the best {label(name)} {format_value(name, value)} is the {which} tried; extend the grid {way}"
+                )
     return notes
 
 
-def coverage_note(configurations: Sequence[Configuration]) -> str | None:
+def describe_coverage(configurations: Sequence[Configuration]) -> str | None:
     """A warning where configurations were scored on different questions, for want of words."""
     runs = [run for item in configurations for run in item.runs if run.failed is None]
     covered = {run.covered for run in runs}

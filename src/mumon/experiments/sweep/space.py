@@ -22,7 +22,7 @@ Options = dict[str, Any]
 DEFAULT_RATES = (0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3)
 
 # What may be swept, by the kind of value it takes, each with the least it can be.
-WHOLE = {
+WHOLE_NUMBERS = {
     "epochs": 1,
     "window": 1,
     "negative": 1,
@@ -32,25 +32,25 @@ WHOLE = {
     "min_count": 0,
     "max_final_vocab": 1,
 }
-REAL = {"alpha": 0.0, "min_alpha": 0.0, "sample": 0.0, "ns_exponent": -math.inf, "rate_exponent": 0.0}
-LINEAR = (
+REAL_NUMBERS = {"alpha": 0.0, "min_alpha": 0.0, "sample": 0.0, "ns_exponent": -math.inf, "rate_exponent": 0.0}
+LINEAR_RANGES = (
     "ns_exponent",
     "rate_exponent",
 )  # ranges of the other reals are orders of magnitude, and drawn by their logarithms
-NUMBERS = ("sg", "cbow_mean")  # switches that gensim writes as 0 and 1
-SWITCHES = (*NUMBERS, "exact", "shrink_windows", "shuffle")
-NAMES = ("update", "unk")
-SWEEPABLE = ("alpha", *WHOLE, *(name for name in REAL if name != "alpha"), "update", *SWITCHES, "unk")
+ZERO_ONE_SWITCHES = ("sg", "cbow_mean")  # switches that gensim writes as 0 and 1
+SWITCHES = (*ZERO_ONE_SWITCHES, "exact", "shrink_windows", "shuffle")
+TEXT_VALUED = ("update", "unk")
+SWEEPABLE = ("alpha", *WHOLE_NUMBERS, *(name for name in REAL_NUMBERS if name != "alpha"), "update", *SWITCHES, "unk")
 FIXABLE = (*SWEEPABLE, *(field.name for field in fields(TextOptions)), "workers")
 
-IDLE = {"sg": ("update", "cbow_mean"), "exact": ("shared_negatives", "batch")}  # what means nothing with it
+WITHOUT_EFFECT = {"sg": ("update", "cbow_mean"), "exact": ("shared_negatives", "batch")}  # what means nothing with it
 
 # How people call an option, where it is not its own name.
 LABELS = {"alpha": "rate", "min_alpha": "last rate", "vector_size": "dim", "sg": "objective"}
 OBJECTIVES = ("cbow", "sg")
 
 SIGNIFICANT_DIGITS = 4  # of a drawn number: it should fit into a command line
-MISSES = 100_000  # draws in a row that bring nothing new mean that there is nothing new
+MOST_MISSES = 100_000  # draws in a row that bring nothing new mean that there is nothing new
 
 
 @dataclass(frozen=True)
@@ -77,56 +77,56 @@ def parse_values(name: str, text: str) -> list[Any] | Range:
     >>> parse_values("window", "2,5,10"), parse_values("sg", "cbow,sg"), parse_values("alpha", "0.01..0.5")
     ([2, 5, 10], [0, 1], Range(low=0.01, high=0.5))
     """
-    if ".." in text and name not in NAMES:
+    if ".." in text and name not in TEXT_VALUED:
         ends = text.split("..")
         if len(ends) != 2:
             raise OptionError(f"{label(name)} is {text!r}; a range has two ends, such as 2..10, and stands alone")
-        return _range(name, *(_parsed(name, end) for end in ends))
-    return [_parsed(name, part) for part in text.split(",")]
+        return _check_range(name, *(_parse_value(name, end) for end in ends))
+    return [_parse_value(name, part) for part in text.split(",")]
 
 
-def _parsed(name: str, text: str) -> Any:
+def _parse_value(name: str, text: str) -> Any:
     text = text.strip()
     if name == "sg":
         if text not in OBJECTIVES:
             raise OptionError(f"objective is {text!r}; it must be {' or '.join(OBJECTIVES)}")
         return OBJECTIVES.index(text)
-    if name not in WHOLE and name not in REAL:
+    if name not in WHOLE_NUMBERS and name not in REAL_NUMBERS:
         return text
     try:
-        return int(text) if name in WHOLE else float(text)
+        return int(text) if name in WHOLE_NUMBERS else float(text)
     except ValueError:
-        kind = "whole number" if name in WHOLE else "number"
+        kind = "whole number" if name in WHOLE_NUMBERS else "number"
         raise OptionError(f"{label(name)} has {text!r} where a {kind} belongs; separate values by commas") from None
 
 
-def _range(name: str, low: Any, high: Any) -> Range:
-    if name not in WHOLE and name not in REAL:
+def _check_range(name: str, low: Any, high: Any) -> Range:
+    if name not in WHOLE_NUMBERS and name not in REAL_NUMBERS:
         raise OptionError(f"{label(name)} is no number and has no range; list its values")
-    low, high = normal(name, low), normal(name, high)
+    low, high = normalise_value(name, low), normalise_value(name, high)
     if low >= high:
         raise OptionError(f"{label(name)} is {low:g}..{high:g}; a range goes from a lower to a higher value")
-    if name in REAL and name not in LINEAR and low <= 0:
+    if name in REAL_NUMBERS and name not in LINEAR_RANGES and low <= 0:
         raise OptionError(f"{label(name)} is {low:g}..{high:g}; a range over magnitudes begins above 0")
     return Range(low, high)
 
 
-def normal(name: str, value: Any) -> Any:
+def normalise_value(name: str, value: Any) -> Any:
     """A value as JSON keeps it, so that 1 and 1.0 and True are one where they mean the same."""
     if value is None and name in ("max_final_vocab", "unk"):
         return None
-    if name in WHOLE:
-        return check_integer(name, value, WHOLE[name])
-    if name in REAL:
-        return check_float(name, value, least=REAL[name])
+    if name in WHOLE_NUMBERS:
+        return check_integer(name, value, WHOLE_NUMBERS[name])
+    if name in REAL_NUMBERS:
+        return check_float(name, value, least=REAL_NUMBERS[name])
     if name in SWITCHES:
         if value not in (0, 1):
             raise OptionError(f"{name} is {value!r}; it must be 0 or 1")
-        return int(value) if name in NUMBERS else bool(value)
+        return int(value) if name in ZERO_ONE_SWITCHES else bool(value)
     return value
 
 
-def checked_space(space: Mapping[str, Any] | None, search: Search) -> Space:
+def check_space(space: Mapping[str, Any] | None, search: Search) -> Space:
     """A space of known options and sound values; without one, the default rates (all between them, if at random)."""
     if not space:
         ends = Range(DEFAULT_RATES[0], DEFAULT_RATES[-1])
@@ -143,16 +143,16 @@ def checked_space(space: Mapping[str, Any] | None, search: Search) -> Space:
                 raise OptionError(
                     f"{label(name)} is the range {values}; list values, or say how many to draw (draws, --random)"
                 )
-            checked[name] = _range(name, values.low, values.high)
+            checked[name] = _check_range(name, values.low, values.high)
             continue
         given = [values] if isinstance(values, str) or not isinstance(values, Sequence) else values
-        checked[name] = list(dict.fromkeys(normal(name, value) for value in given))
+        checked[name] = list(dict.fromkeys(normalise_value(name, value) for value in given))
         if not checked[name]:
             raise OptionError(f"{label(name)} has 0 values to try; give at least one")
     return checked
 
 
-def checked_fixed(fixed: Mapping[str, Any] | None, space: Space) -> Options:
+def check_fixed(fixed: Mapping[str, Any] | None, space: Space) -> Options:
     """Options that all runs share, none of which is swept."""
     for name in fixed or {}:
         if name in ("seed", "seeds"):
@@ -161,40 +161,42 @@ def checked_fixed(fixed: Mapping[str, Any] | None, space: Space) -> Options:
             raise OptionError(f"{name!r} cannot be fixed in a sweep; it knows {', '.join(FIXABLE)}")
         if name in space:
             raise OptionError(f"{name} is both fixed and swept; give it once")
-    return {name: normal(name, value) for name, value in (fixed or {}).items()}
+    return {name: normalise_value(name, value) for name, value in (fixed or {}).items()}
 
 
-def configurations(space: Space, search: Search = "grid", draws: int | None = None, seed: int = 1) -> list[Options]:
+def list_configurations(
+    space: Space, search: Search = "grid", draws: int | None = None, seed: int = 1
+) -> list[Options]:
     """Every cell of the grid, or the first `draws` different ones of a random sequence that only the seed decides.
 
-    >>> configurations({"window": [2, 5], "alpha": [0.1, 0.2]})[1]
+    >>> list_configurations({"window": [2, 5], "alpha": [0.1, 0.2]})[1]
     {'window': 2, 'alpha': 0.2}
-    >>> configurations({"alpha": Range(0.01, 0.5)}, "random", draws=2, seed=3)
+    >>> list_configurations({"alpha": Range(0.01, 0.5)}, "random", draws=2, seed=3)
     [{'alpha': 0.02537}, {'alpha': 0.08407}]
     """
     if search == "grid":
         lists = [values for values in space.values() if isinstance(values, list)]
         cells = [dict(zip(space, cell, strict=True)) for cell in itertools.product(*lists)]
-        return [cell for cell in cells if not _repeats(cell, space)]
+        return [cell for cell in cells if not _is_repeat(cell, space)]
     if search != "random":
         raise OptionError(f"search is {search!r}; it must be grid or random")
     if draws is None:
         raise OptionError("a random search needs the number of configurations to draw; give draws")
-    return list(itertools.islice(_drawn(space, check_integer("draws", draws), seed), draws))
+    return list(itertools.islice(_draw_configurations(space, check_integer("draws", draws), seed), draws))
 
 
-def _repeats(cell: Options, space: Space) -> bool:
+def _is_repeat(cell: Options, space: Space) -> bool:
     """Whether another cell trains the very same: skip-gram has no update, and only fast kernels share noise words."""
-    idle = [name for switch, names in IDLE.items() if cell.get(switch) for name in names if name in cell]
+    idle = [name for switch, names in WITHOUT_EFFECT.items() if cell.get(switch) for name in names if name in cell]
     return any(cell[name] != space[name][0] for name in idle)  # type: ignore[index]
 
 
-def _drawn(space: Space, draws: int, seed: int) -> Iterator[Options]:
+def _draw_configurations(space: Space, draws: int, seed: int) -> Iterator[Options]:
     source = random.Random(seed)
     seen: set[tuple[Any, ...]] = set()
     misses = 0
-    while misses < MISSES:
-        cell = tuple(_draw(source, name, values) for name, values in space.items())
+    while misses < MOST_MISSES:
+        cell = tuple(_draw_value(source, name, values) for name, values in space.items())
         misses = misses + 1 if cell in seen else 0
         if cell not in seen:
             seen.add(cell)
@@ -202,27 +204,27 @@ def _drawn(space: Space, draws: int, seed: int) -> Iterator[Options]:
     raise OptionError(f"only {len(seen)} different configurations can be drawn, not {draws}; ask for fewer")
 
 
-def _draw(source: random.Random, name: str, values: list[Any] | Range) -> Any:
+def _draw_value(source: random.Random, name: str, values: list[Any] | Range) -> Any:
     place = source.random()  # the one method whose sequence Python promises to keep
     if isinstance(values, list):
         return values[int(place * len(values))]
-    if name in WHOLE:
+    if name in WHOLE_NUMBERS:
         return int(values.low) + int(place * (values.high - values.low + 1))
-    if name in LINEAR:
+    if name in LINEAR_RANGES:
         drawn = values.low + place * (values.high - values.low)
     else:
         drawn = values.low * (values.high / values.low) ** place
     return min(max(float(f"{drawn:.{SIGNIFICANT_DIGITS}g}"), values.low), values.high)
 
 
-def swept(space: Mapping[str, list[Any] | Range]) -> list[str]:
+def find_swept_options(space: Mapping[str, list[Any] | Range]) -> list[str]:
     """The options that differ between configurations."""
     return [name for name, values in space.items() if isinstance(values, Range) or len(values) > 1]
 
 
 def is_numeric(name: str) -> bool:
     """Whether the values of an option have an order."""
-    return name in WHOLE or name in REAL
+    return name in WHOLE_NUMBERS or name in REAL_NUMBERS
 
 
 def label(name: str) -> str:
@@ -230,10 +232,10 @@ def label(name: str) -> str:
     return LABELS.get(name, name.replace("_", " "))
 
 
-def shown(name: str, value: Any) -> str:
+def format_value(name: str, value: Any) -> str:
     """How people write a value of an option.
 
-    >>> shown("alpha", 0.1), shown("sg", 1), shown("exact", True)
+    >>> format_value("alpha", 0.1), format_value("sg", 1), format_value("exact", True)
     ('0.1', 'sg', 'yes')
     """
     if name == "sg":
