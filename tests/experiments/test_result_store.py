@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mumon.evaluation import Task
-from mumon.experiments.extrinsic.plan import chosen_budget, trials
+from mumon.experiments.extrinsic.plan import build_trials, choose_budget
 from mumon.experiments.paper.experiment_context import name_result
 from mumon.experiments.result_store import ResultStore
 from mumon.experiments.sweep.plan import digest_task
@@ -19,7 +19,7 @@ def test_the_names_of_earlier_versions_have_not_changed():
     assert make_run_key({"window": 5, "alpha": 0.1}, 2) == "79edacade774"
     task = Task("t", "similarity", (("le", "là"),) * 3, ("",) * 3, np.arange(3.0))
     assert digest_task(task) == "93d608b439c4f4af454cc759c7ff72c8"
-    assert trials("ner", "d", "v", 3, chosen_budget("small"), "2.1")[1].key == "e5d994bc0aacda276b0f73c3"
+    assert build_trials("ner", "d", "v", 3, choose_budget("small"), "2.1")[1].key == "e5d994bc0aacda276b0f73c3"
 
 
 @pytest.mark.parametrize("damaged", [b"", b'{"score": ', b"[1]", b'{"score": NaN}'])
