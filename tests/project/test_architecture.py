@@ -47,9 +47,6 @@ MOST_MODULES = 8  # at the top level
 # (importing module, imported module): violations that are known, which must become fewer.
 ALLOWED = {("training.callbacks", "word2vec")}
 ALLOWED_IN_CIRCLES = {
-    ("vectors.search", "vectors.ann_index"),
-    ("vectors.word_vectors", "vectors.fasttext_vectors"),
-    ("vectors.word_vectors", "vectors.gensim_evaluation"),
     ("distributed.epoch", "distributed.trainer"),
     ("training.callbacks", "word2vec"),
     ("phrases.frozen", "phrases.files"),

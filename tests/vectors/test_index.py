@@ -89,7 +89,7 @@ def test_gensim_can_ask_it(wv, index):
 def test_one_query_or_many_get_the_same_answers(wv, index, monkeypatch):
     queries = wv.get_normed_vectors()[:50]
     many, _ = index.nearest(queries, 5)
-    monkeypatch.setattr(ann, "QUERIES", 1)
+    monkeypatch.setattr(ann, "QUERY_BATCH", 1)
     one, _ = index.nearest(queries, 5)
     np.testing.assert_array_equal(many, one)
 
@@ -157,7 +157,7 @@ def test_building_tells_how_far_it_is(monkeypatch):
         def update(self, done, **fields):
             self.done.append(done)
 
-    monkeypatch.setattr(ann, "CHUNK", 100)
+    monkeypatch.setattr(ann, "BUILD_ROWS", 100)
     heard = Heard()
     WordVectors(WORDS[:250], random_vectors()[:250]).index(progress=heard)
     assert heard.total == 250 and heard.done == [100, 200, 250]

@@ -156,7 +156,7 @@ class Word2VecVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _fit(self, documents: list[list[str]]) -> None:
         from mumon.utils.validation import check_float
-        from mumon.vectors.pooling import count_words, find_common_direction, find_rows, sif_weights
+        from mumon.vectors.pooling import compute_sif_weights, count_words, find_common_direction, find_rows
 
         self._check_choices()
         wv = self._find_vectors(documents)
@@ -166,7 +166,7 @@ class Word2VecVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             a = check_float("sif_a", self.sif_a, above=0)
             rows, _ = find_rows(documents, wv.key_to_index)
             counted = wv.counts is not None and bool(wv.counts.any())
-            self.weights_ = sif_weights(wv.counts if counted else count_words(rows, len(wv)), a)  # type: ignore[arg-type]
+            self.weights_ = compute_sif_weights(wv.counts if counted else count_words(rows, len(wv)), a)  # type: ignore[arg-type]
             if self.remove_component:
                 self.component_ = find_common_direction(self._pool(documents))
 

@@ -1,21 +1,11 @@
-"""Word vectors and the questions they answer."""
+"""Word vectors and the questions they answer.
 
-from __future__ import annotations
+`WordVectors` is one class built of a chain: `storage` (words and rows) → `lookup` (word to vector) → `search`
+(neighbours) → `similarity`, and `lookup` → `attributes` (counts and the like) → `mutation` (adding and changing words).
+No link of the chain uses what only a later one defines.
+"""
 
-from typing import TYPE_CHECKING, Any
-
+from mumon.vectors.fasttext_vectors import FastTextVectors
 from mumon.vectors.word_vectors import WordVectors
 
-if TYPE_CHECKING:
-    from mumon.vectors.fasttext_vectors import FastTextVectors
-
 __all__ = ["FastTextVectors", "WordVectors"]
-
-
-def __getattr__(name: str) -> Any:
-    """Import `FastTextVectors` when it is first used: it brings the corpus package, which lookups do without."""
-    if name == "FastTextVectors":
-        from mumon.vectors.fasttext_vectors import FastTextVectors
-
-        return FastTextVectors
-    raise AttributeError(f"module 'mumon.vectors' has no attribute {name!r}")

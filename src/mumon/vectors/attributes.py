@@ -1,4 +1,4 @@
-"""One value for each word beside its vector: its count, or whatever else someone wants to keep."""
+"""Attributes of words: one value for each word beside its vector, such as its count."""
 
 from __future__ import annotations
 
@@ -14,12 +14,17 @@ from mumon.vectors.lookup import Lookup
 
 
 class Attributes(Lookup):
-    """`expandos`: arrays by name, with one value for each row; "count" is `counts`."""
+    """Attributes, which are arrays by name in `expandos`, with one value for each row; "count" is `counts`."""
 
     def allocate_vecattrs(self, attrs: Iterable[str] | None = None, types: Iterable[Any] | None = None) -> None:
-        """Make sure that there are arrays of these names and types, as long as `index_to_key`; new values are 0.
+        """Make sure that attributes exist and have one value for each word; new values are 0.
 
-        Without arguments, those that there are get the right length.
+        Parameters
+        ----------
+        attrs
+            Their names; None adjusts the length of those that exist.
+        types
+            The type of each.
         """
         if attrs is None:
             attrs = list(self.expandos)
@@ -27,22 +32,33 @@ class Attributes(Lookup):
         names, kinds = list(attrs), list(types or ())
         if len(names) != len(kinds):
             raise OptionError(f"{len(names)} attributes came with {len(kinds)} types; give one type each")
-        for attr, kind in zip(names, map(_array_type, kinds), strict=True):
-            held = self.expandos.get(attr)
-            if held is None:
+        for attr, kind in zip(names, map(_choose_dtype, kinds), strict=True):
+            values = self.expandos.get(attr)
+            if values is None:
                 kind = np.dtype(np.int64) if attr == "count" and kind.kind in "iu" else kind
                 self.expandos[attr] = np.zeros(len(self), kind)
                 continue
-            if not np.can_cast(kind, held.dtype, "same_kind"):
+            if not np.can_cast(kind, values.dtype, "same_kind"):
                 raise VecattrTypeError(
-                    f"the attribute {attr!r} of the {len(self)} words holds {held.dtype} and cannot hold {kind}; "
+                    f"the attribute {attr!r} of the {len(self)} words holds {values.dtype} and cannot hold {kind}; "
                     "convert the values, or choose another name"
                 )
-            self.expandos[attr] = self._resized(f"attribute {attr}", held)
+            self.expandos[attr] = self._resize(f"attribute {attr}", values)
 
     def set_vecattr(self, key: Key, attr: str, val: Any) -> None:
-        """Keep a value for a word, under a name; the first value decides which type the others must have.
+        """Set an attribute of a word.
 
+        Parameters
+        ----------
+        key
+            The word.
+        attr
+            The name of the attribute, which is made if it is new.
+        val
+            The value. The first value of an attribute decides which type the others must have.
+
+        Examples
+        --------
         >>> from mumon import WordVectors
         >>> wv = WordVectors(["tea", "cup"], np.eye(2, dtype=np.float32))
         >>> wv.set_vecattr("cup", "language", "en")
@@ -50,18 +66,32 @@ class Attributes(Lookup):
         'en'
         """
         index = self.get_index(key)
-        held = self.expandos.get(attr)
+        values = self.expandos.get(attr)
         kind: Any = type(val)
-        if held is not None and held.dtype.kind in "iu" and isinstance(val, (int, np.integer)):
-            limits = np.iinfo(held.dtype)
+        if values is not None and values.dtype.kind in "iu" and isinstance(val, (int, np.integer)):
+            limits = np.iinfo(values.dtype)
             if not int(limits.min) <= int(val) <= int(limits.max):
-                raise VecattrTypeError(f"{val} does not fit the attribute {attr!r}, which holds {held.dtype}; lower it")
-            kind = held.dtype
+                raise VecattrTypeError(
+                    f"{val} does not fit the attribute {attr!r}, which holds {values.dtype}; lower it"
+                )
+            kind = values.dtype
         self.allocate_vecattrs([attr], [kind])
         self.expandos[attr][index] = val
 
     def get_vecattr(self, key: Key, attr: str) -> Any:
-        """The value that a word has under a name: "count", where there are counts, or one that was set."""
+        """Return an attribute of a word.
+
+        Parameters
+        ----------
+        key
+            The word.
+        attr
+            "count", where counts are known, or the name of an attribute that was set.
+
+        Returns
+        -------
+        The value; 0 if it was set for other words only.
+        """
         index = self.get_index(key)
         values = self._vecattrs(attr)
         value = values[index] if index < len(values) else np.zeros(1, values.dtype)[0]
@@ -75,10 +105,11 @@ class Attributes(Lookup):
             raise UnknownVecattrError(f"there is no attribute {attr!r} of the {len(self)} words; {known}")
         return self.expandos[attr]
 
-    def _resized(self, name: str, values: NDArray[Any], fill: float = 0) -> NDArray[Any]:
-        """The values, cut or lengthened to one for each word.
+    def _resize(self, name: str, values: NDArray[Any], fill: float = 0) -> NDArray[Any]:
+        """Cut or lengthen values to one for each word.
 
-        With some room beyond, of which `_spares` knows: words that come one by one must not each copy all the others.
+        Longer arrays get spare room, which `_spares` holds, so that adding words one by one does not copy all values
+        each time.
         """
         here, wanted = len(values), len(self)
         if here >= wanted:
@@ -94,9 +125,9 @@ class Attributes(Lookup):
         return longer
 
 
-def _array_type(kind: Any) -> np.dtype[Any]:
-    """The type of an array for values of a type: numbers as they are, anything else (strings, too) as objects."""
+def _choose_dtype(kind: Any) -> np.dtype[Any]:
+    """Return the dtype of an array for values of a type: that of numbers, or object for anything else, strings too."""
     if kind is int:
-        return np.dtype(np.int64)  # also where the system's own is shorter
+        return np.dtype(np.int64)  # also where the system's own int is shorter
     dtype = np.dtype(kind)
     return dtype if dtype.kind in "biufc" else np.dtype(object)

@@ -1,4 +1,4 @@
-"""What names a row: all strings or all integers; and the names that gensim 3 had for what is called otherwise now."""
+"""Keys, which name rows: all strings or all integers; and attributes that gensim 4 renamed."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Key: TypeAlias = "str | int | np.integer[Any]"
 Keys: TypeAlias = "Sequence[str] | Sequence[int] | NDArray[Any]"
 Item: TypeAlias = "Key | NDArray[Any] | tuple[Key | NDArray[Any], float]"
 Items: TypeAlias = "Item | Sequence[Item] | None"
-Ranking: TypeAlias = list[tuple[Any, float]]  # a key is str or int, as the vectors were given theirs
+Ranking: TypeAlias = list[tuple[Any, float]]  # (key, score); a key is a str or an int
 
-SUGGEST_FROM = 20_000  # frequent words that a misspelt one is compared with
+SUGGESTION_WORDS = 20_000  # frequent words that a misspelt one is compared with
 KEY_TYPES = (str, int, np.integer)
 ONE_KIND_HINT = "give all of them as strings (str()), or all as integers"
 
-RENAMED_ATTRIBUTES = {  # gensim 3 and before
+RENAMED_ATTRIBUTES = {  # names of gensim 3 and before, and what to use now
     "vocab": "key_to_index (word to row), and get_vecattr(word, 'count')",
     "index2word": "index_to_key",
     "index2entity": "index_to_key",
@@ -38,10 +38,7 @@ RENAMED_ATTRIBUTES = {  # gensim 3 and before
 
 
 class UnknownKeyError(MissingWordError):
-    """A key that is not there; which one may have been meant is looked for only if someone reads the message.
-
-    So asking for many words, and catching this for those that are missing, costs little.
-    """
+    """An unknown key. A similar one is looked for only when the message is read, so that catching many costs little."""
 
     def __init__(self, key: Key, index_to_key: list[Any], key_to_index: dict[Any, int]) -> None:
         super().__init__(key)
@@ -55,22 +52,22 @@ class UnknownKeyError(MissingWordError):
         if not isinstance(key, str):
             return f"row {key} is outside the {many} words of the vocabulary; count from 0"
         forms = key.lower(), key.title(), key.upper(), key.strip()
-        near = next((form for form in forms if form in self._rows), None) or self._close(key)
+        near = next((form for form in forms if form in self._rows), None) or self._find_close_word(key)
         hint = "check the spelling" if near is None else f"did you mean {near!r}?"
         return f"{key!r} is not among the {many} words of the vocabulary; {hint}"
 
     def __reduce__(self) -> tuple[type[MissingWordError], tuple[str]]:
-        return MissingWordError, (str(self),)  # without the vectors, where an error goes to another process
+        return MissingWordError, (str(self),)  # without the words, when an error is sent to another process
 
-    def _close(self, key: str) -> str | None:
+    def _find_close_word(self, key: str) -> str | None:
         # one letter and the length first: comparing with every word would take seconds
-        frequent = (word for word in self._words[:SUGGEST_FROM] if word)
+        frequent = (word for word in self._words[:SUGGESTION_WORDS] if word)
         alike = [word for word in frequent if word[:1] == key[:1] and abs(len(word) - len(key)) <= 2]
         return next(iter(difflib.get_close_matches(key, alike[:2000], n=1, cutoff=0.75)), None)
 
 
 class UnknownVecattrError(OptionError, MissingWordError):
-    """An attribute of words that nobody has set; a KeyError as in gensim."""
+    """An attribute of words that was never set; a KeyError as in gensim."""
 
 
 class VecattrTypeError(OptionError, TypeError):
@@ -82,7 +79,7 @@ class UnsupportedError(OptionError, NotImplementedError):
 
 
 def check_keys(keys: Iterable[Any]) -> list[Any]:
-    """The keys as a list of str or a list of int; refused if they are of two kinds, or of another.
+    """Return the keys as a list of str or a list of int; refuse a mixture, and other types.
 
     >>> check_keys(np.array([3, 1])), check_keys(("a", "b"))
     ([3, 1], ['a', 'b'])
@@ -100,15 +97,15 @@ def check_keys(keys: Iterable[Any]) -> list[Any]:
 
 
 def check_one_kind(keys: Sequence[Any], others: Sequence[Any] = ()) -> None:
-    """Refuse integers among strings: 7 would be a row in one place and a key in another."""
+    """Refuse keys of which some are integers and some strings: would 7 be a key, or a row number?"""
     first = next((key for key in (*others[:1], *keys[:1])), None)
-    strange = next((key for key in keys if isinstance(key, str) != isinstance(first, str)), None)
-    if strange is not None:
-        raise FormatError(f"some keys are like {first!r} and others like {strange!r}; {ONE_KIND_HINT}")
+    other = next((key for key in keys if isinstance(key, str) != isinstance(first, str)), None)
+    if other is not None:
+        raise FormatError(f"some keys are like {first!r} and others like {other!r}; {ONE_KIND_HINT}")
 
 
-def as_list(items: Items) -> list[Any]:
-    """A single word or vector stands for a list of one, and a matrix for its rows."""
+def to_list(items: Items) -> list[Any]:
+    """Return a list of words and vectors: a single one becomes a list of one, and a matrix a list of its rows."""
     if items is None:
         return []
     if isinstance(items, KEY_TYPES) or (isinstance(items, np.ndarray) and items.ndim == 1):
@@ -117,7 +114,7 @@ def as_list(items: Items) -> list[Any]:
 
 
 def check_topn(topn: Any) -> int:
-    """How many answers are wanted, as an int."""
+    """Return the number of answers wanted as an int; refuse anything but a whole number."""
     try:
         return operator.index(topn)
     except TypeError:
@@ -125,10 +122,10 @@ def check_topn(topn: Any) -> int:
 
 
 class RenamedAttribute:
-    """An attribute that only says what it is called now."""
+    """A descriptor that raises AttributeError with the new name of an attribute."""
 
     def __init__(self, name: str) -> None:
-        self._sentence = f"gensim 3's {name!r} is called otherwise since gensim 4; use {RENAMED_ATTRIBUTES[name]}"
+        self._sentence = f"gensim 3's {name!r} was renamed in gensim 4; use {RENAMED_ATTRIBUTES[name]}"
 
     def __get__(self, owner: object, kind: type | None = None) -> Any:
         raise AttributeError(self._sentence)

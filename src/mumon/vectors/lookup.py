@@ -1,4 +1,4 @@
-"""How a row is found, and means of rows."""
+"""Words as keys of their vectors, and means of vectors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mumon.vectors.keys import KEY_TYPES, Key, UnknownKeyError
 from mumon.vectors.neighbours import Floats, compute_norms, scale_to_unit
 from mumon.vectors.storage import Storage
 
-MAX_SINGLE_ROWS = 4  # rows that are added up faster one by one
+MAX_SINGLE_ROWS = 4  # up to which adding rows one by one is faster
 SUM_BLOCK_ROWS = 4096  # rows added up at a time: they are copied to float64
 
 
@@ -40,11 +40,38 @@ class Lookup(Storage):
         return rows
 
     def has_index_for(self, key: object) -> bool:
-        """Whether a word, or a row number, is there."""
+        """Say whether a key has a row.
+
+        Parameters
+        ----------
+        key
+            A word, or a row number.
+
+        Returns
+        -------
+        bool
+        """
         return key in self.key_to_index or (isinstance(key, (int, np.integer)) and 0 <= int(key) < len(self))
 
     def get_index(self, key: Key, default: int | None = None) -> int:
-        """The row of a key; an integer that is no key is a row number and stands for itself."""
+        """Return the row number of a key.
+
+        Parameters
+        ----------
+        key
+            A word; an integer that is no key is a row number, and is returned as it is.
+        default
+            What to return if there is no such key.
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        MissingWordError
+            If there is no such key and no default; it is a KeyError, too.
+        """
         index = self.key_to_index.get(key, -1)
         if index >= 0:
             return index
@@ -55,19 +82,49 @@ class Lookup(Storage):
         raise UnknownKeyError(key, self.index_to_key, self.key_to_index)
 
     def get_vector(self, key: Key, norm: bool = False) -> Floats:
-        """The vector of a word, read-only; `norm` scales it to length 1."""
+        """Return the vector of a word.
+
+        Parameters
+        ----------
+        key
+            A word, or a row number.
+        norm
+            Whether to scale the vector to length 1.
+
+        Returns
+        -------
+        array of D float32
+            Read-only, because a change in place would leave the norms wrong.
+        """
         row: Floats = self._vectors[self.get_index(key)]
         vector = scale_to_unit(row) if norm else row.view()
-        vector.setflags(write=False)  # changing it in place would leave the norms wrong
+        vector.setflags(write=False)
         return vector
 
     def word_vec(self, word: Key, norm: bool = False, use_norm: bool = False) -> Floats:
-        """gensim's old name of `get_vector`."""
+        """Return the vector of a word: gensim's old name of `get_vector`, with a DeprecationWarning.
+
+        Parameters
+        ----------
+        word
+            A word, or a row number.
+        norm, use_norm
+            Whether to scale the vector to length 1.
+
+        Returns
+        -------
+        array of D float32
+        """
         warnings.warn("word_vec is gensim's old name; call get_vector", DeprecationWarning, stacklevel=2)
         return self.get_vector(word, norm=norm or use_norm)
 
     def get_normed_vectors(self) -> Floats:
-        """A copy of all vectors, scaled to length 1; rows of zeros stay zeros."""
+        """Return a copy of all vectors, scaled to length 1; rows of zeros stay zeros.
+
+        Returns
+        -------
+        (V, D) array of float32
+        """
         vectors, norms, *_ = self._snapshot()
         lengths = norms[:, None]
         return np.divide(vectors, lengths, out=np.zeros(vectors.shape, np.float32), where=lengths > 0)
@@ -80,7 +137,25 @@ class Lookup(Storage):
         post_normalize: bool = False,
         ignore_missing: bool = True,
     ) -> Floats:
-        """The weighted mean of words and vectors, divided by the sum of |weight|; only words are normalised first."""
+        """Return the weighted mean of words and vectors: their weighted sum, divided by the sum of |weight|.
+
+        Parameters
+        ----------
+        keys
+            Words, row numbers or vectors, or a matrix of vectors.
+        weights
+            One number for each; None weighs all of them 1.
+        pre_normalize
+            Whether to scale the vectors of words to length 1 first. Vectors that are given as such are not scaled.
+        post_normalize
+            Whether to scale the mean to length 1.
+        ignore_missing
+            Whether to leave out words without a vector; otherwise they raise MissingWordError.
+
+        Returns
+        -------
+        array of D float32
+        """
         one = isinstance(keys, KEY_TYPES) or (
             isinstance(keys, np.ndarray) and keys.ndim == 1 and keys.dtype.kind == "f"
         )
@@ -96,7 +171,7 @@ class Lookup(Storage):
         total = 0.0
         for item, weight in zip(items, scale.tolist(), strict=True):
             if isinstance(item, np.ndarray):
-                mean += weight * self._checked(item)
+                mean += weight * self._check_vector(item)
             elif (place := self.get_index(item, -1)) >= 0:
                 places.append(place)
                 shares.append(weight)
@@ -105,12 +180,12 @@ class Lookup(Storage):
             else:
                 continue
             total += abs(weight)
-        mean += self._sum_of_rows(places, shares, pre_normalize)
+        mean += self._sum_rows(places, shares, pre_normalize)
         mean = mean / total if total else mean
         return (scale_to_unit(mean) if post_normalize else mean).astype(np.float32)
 
-    def _sum_of_rows(self, places: list[int], weights: list[float], norm: bool) -> NDArray[np.float64]:
-        """The rows, each scaled to length 1 if `norm` and times its weight, added up: many at once, which is faster."""
+    def _sum_rows(self, places: list[int], weights: list[float], norm: bool) -> NDArray[np.float64]:
+        """Add up rows times their weights, many at once; `norm` scales each row to length 1 first."""
         vectors, total = self._vectors, np.zeros(self.vector_size)
         if len(places) <= MAX_SINGLE_ROWS:
             for place, weight in zip(places, weights, strict=True):
@@ -127,10 +202,10 @@ class Lookup(Storage):
         return total
 
     def _has_vector(self, key: object) -> bool:
-        """Whether `get_vector` has something to give, be it made for the occasion."""
+        """Say whether `get_vector` returns something for a key, from a row or composed."""
         return self.has_index_for(key)
 
-    def _checked(self, vector: NDArray[Any]) -> Floats:
+    def _check_vector(self, vector: NDArray[Any]) -> Floats:
         if vector.shape != (self.vector_size,):
             raise OptionError(f"a vector of shape {vector.shape} was given; these have {self.vector_size} numbers")
         return vector.astype(np.float32, copy=False)

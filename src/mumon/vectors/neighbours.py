@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float32]
 
-BLOCK_SCORES = 1 << 22  # scores held at once by a batch of queries: 16 MB
+BLOCK_SCORES = 1 << 22  # scores of a batch of queries held at once: 16 MB
 QUERY_BATCH = 512  # queries scored in one pass over the matrix
 
 
@@ -22,11 +22,28 @@ def find_nearest(
     exclude: Sequence[Iterable[int]] | None = None,
     rows: tuple[int, int] | None = None,
 ) -> tuple[NDArray[np.int64], Floats]:
-    """For each row of `queries` (Q, D): the rows most similar to it, best first, and their scores, both (Q, topn).
+    """Find the rows of a matrix most similar to each of many vectors.
 
-    Only rows [start, end) of `vectors` are considered if `rows` says so. `exclude` names, for each query, rows that
-    must not be answered; places that nothing is left for are -1. Scores are q · v / |v|: cosines when the queries have
-    length 1.
+    Parameters
+    ----------
+    vectors
+        The (V, D) matrix.
+    norms
+        The lengths of its rows.
+    queries
+        A (Q, D) matrix.
+    topn
+        The number of rows to find for each query.
+    exclude
+        For each query, the rows that it must not be answered with.
+    rows
+        (start, end) to search only these rows.
+
+    Returns
+    -------
+    (rows, scores)
+        Two (Q, topn) arrays, best first. Row numbers are -1 where fewer than `topn` rows were left. A score is
+        q · v / |v|, which is the cosine when the queries have length 1.
     """
     queries = np.asarray(queries, np.float32)
     start, end = rows or (0, len(vectors))
@@ -35,22 +52,22 @@ def find_nearest(
     scores = np.full((len(queries), topn), -np.inf, np.float32)
     for first in range(0, len(queries) if topn else 0, QUERY_BATCH):
         batch = slice(first, first + QUERY_BATCH)
-        left_out = _pairs(exclude[batch]) if exclude is not None else np.empty((0, 2), np.int64)
+        left_out = _list_pairs(exclude[batch]) if exclude is not None else np.empty((0, 2), np.int64)
         for begin, block in score_blocks(vectors, norms, queries[batch], start, end):
             here = left_out[(left_out[:, 1] >= begin) & (left_out[:, 1] < begin + block.shape[1])]
             block[here[:, 0], here[:, 1] - begin] = -np.inf
             best = find_largest(block, topn)
             rivals = np.concatenate([scores[batch], np.take_along_axis(block, best, 1)], axis=1)
             places = np.concatenate([indices[batch], best + begin], axis=1)
-            kept = find_largest(rivals, topn)
-            scores[batch] = np.take_along_axis(rivals, kept, 1)
-            indices[batch] = np.take_along_axis(places, kept, 1)
+            winners = find_largest(rivals, topn)
+            scores[batch] = np.take_along_axis(rivals, winners, 1)
+            indices[batch] = np.take_along_axis(places, winners, 1)
     indices[np.isneginf(scores)] = -1
     return indices, scores
 
 
 def score_blocks(vectors: Floats, norms: Floats, queries: Floats, start: int, end: int) -> Iterator[tuple[int, Floats]]:
-    """Scores (Q, b) of all queries with b rows at a time, so that memory does not grow with V."""
+    """Score all queries with b rows at a time, as (Q, b) arrays, so that memory does not grow with V."""
     rows = max(1, BLOCK_SCORES // max(1, len(queries)))
     for begin in range(start, end, rows):
         stop = min(begin + rows, end)
@@ -60,14 +77,25 @@ def score_blocks(vectors: Floats, norms: Floats, queries: Floats, start: int, en
 
 
 def score_query(vectors: Floats, norms: Floats, query: Floats, start: int, end: int) -> Floats:
-    """The scores of one query (D,) with rows [start, end)."""
+    """Score one query (D,) with rows [start, end)."""
     return join_scores([scores[0] for _, scores in score_blocks(vectors, norms, query[None], start, end)])
 
 
 def compute_cosines(vectors: Floats, left: NDArray[np.int64], right: NDArray[np.int64]) -> Floats:
-    """The cosine of row left[i] with row right[i], for each i; 0 where one of them is all zeros.
+    """Compute the cosine of row left[i] with row right[i] for each i; it is 0 where one of them is all zeros.
 
     Computed in float64 and rounded, so that pairs that are equally similar tie.
+
+    Parameters
+    ----------
+    vectors
+        The (V, D) matrix.
+    left, right
+        Row numbers, P each.
+
+    Returns
+    -------
+    array of P float32
     """
     a, b = vectors[left].astype(np.float64), vectors[right].astype(np.float64)
     lengths = compute_norms(a) * compute_norms(b)
@@ -76,24 +104,24 @@ def compute_cosines(vectors: Floats, left: NDArray[np.int64], right: NDArray[np.
 
 
 def compute_norms(matrix: NDArray[Any]) -> NDArray[Any]:
-    """The Euclidean length of each row."""
+    """Compute the Euclidean length of each row."""
     lengths: NDArray[Any] = np.sqrt(np.einsum("ij,ij->i", matrix, matrix))  # no V x D array of squares
     return lengths
 
 
 def scale_to_unit(vector: NDArray[Any]) -> NDArray[Any]:
-    """The vector at length 1; zeros stay zeros."""
+    """Scale a vector to length 1; zeros stay zeros."""
     length = np.sqrt(vector @ vector)
     scaled: NDArray[Any] = vector / length if length > 0 else vector.copy()
     return scaled
 
 
 def find_largest(scores: NDArray[Any], n: int) -> NDArray[np.int64]:
-    """Columns of the n largest of each row, best first, the earlier column first where two are equal."""
+    """Find the columns of the n largest scores of each row, best first; of equal scores the earlier comes first."""
     n = min(n, scores.shape[1])
     if n < scores.shape[1]:
         top = np.sort(np.argpartition(scores, -n, axis=1)[:, scores.shape[1] - n :], axis=1)
-        # Of several that are as good as the last, that took any: the earlier ones belong here.
+        # Of several scores equal to the last, argpartition took any; the earlier columns are wanted.
         last = np.take_along_axis(scores, top, 1).min(axis=1, initial=np.inf)
         for row in np.flatnonzero(np.count_nonzero(scores >= last[:, None], axis=1) > n):
             better = np.flatnonzero(scores[row] > last[row])
@@ -105,12 +133,12 @@ def find_largest(scores: NDArray[Any], n: int) -> NDArray[np.int64]:
     return np.take_along_axis(top, order, 1)
 
 
-def _pairs(exclude: Sequence[Iterable[int]]) -> NDArray[np.int64]:
-    """(query, row) for each row that a query must not be answered with."""
+def _list_pairs(exclude: Sequence[Iterable[int]]) -> NDArray[np.int64]:
+    """List (query, row) for each row that a query must not be answered with."""
     pairs = [(query, row) for query, rows in enumerate(exclude) for row in rows]
     return np.array(pairs, np.int64).reshape(-1, 2)
 
 
 def join_scores(blocks: list[Floats]) -> Floats:
-    """The scores of consecutive blocks of rows as one array."""
+    """Join the scores of consecutive blocks of rows into one array."""
     return np.concatenate(blocks) if blocks else np.empty(0, np.float32)

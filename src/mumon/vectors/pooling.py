@@ -1,7 +1,7 @@
 """Vectors of documents: the mean of their words' vectors, plain or weighted by how rare the words are (SIF).
 
-Smooth inverse frequency is the baseline of Arora, Liang and Ma (2017): words count a / (a + p), where p is a word's
-share of the text, and what all documents have in common, the first singular vector of theirs, is taken away.
+Smooth inverse frequency is the baseline of Arora, Liang and Ma (2017): a word has the weight a / (a + p), where p is
+its share of the text, and the first singular vector, which all documents have in common, is removed.
 """
 
 from __future__ import annotations
@@ -11,26 +11,51 @@ from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import NDArray
 
-Floats = npt.NDArray[np.float32]
+from mumon.vectors.neighbours import Floats
 
 
-def find_rows(
-    documents: Sequence[Sequence[str]], index: Mapping[str, int]
-) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """The rows of the words that have one, document after document, and where each document begins and ends in them."""
+def find_rows(documents: Sequence[Sequence[str]], index: Mapping[str, int]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Look up the words of many documents.
+
+    Parameters
+    ----------
+    documents
+        Lists of words.
+    index
+        The row of each known word.
+
+    Returns
+    -------
+    (rows, edges)
+        The rows of all known words, document after document; those of document i are rows[edges[i] : edges[i + 1]].
+    """
     lengths = np.fromiter(map(len, documents), np.int64, len(documents))
     rows = np.fromiter(map(index.get, chain.from_iterable(documents), repeat(-1)), np.int64, int(lengths.sum()))
     known = np.concatenate([[0], np.cumsum(rows >= 0)])
     return rows[rows >= 0], known[np.concatenate([[0], np.cumsum(lengths)])]
 
 
-def pool_rows(
-    rows: npt.NDArray[Any], edges: npt.NDArray[Any], vectors: Floats, weights: Floats | None = None
-) -> Floats:
-    """The sum of weight × vector over a document's words, divided by their number; zeros where there are none.
+def pool_rows(rows: NDArray[Any], edges: NDArray[Any], vectors: Floats, weights: Floats | None = None) -> Floats:
+    """Return a vector for each document: the sum of weight × vector over its words, divided by their number.
 
+    Parameters
+    ----------
+    rows, edges
+        What `find_rows` returned.
+    vectors
+        The (V, D) matrix.
+    weights
+        One for each row of it; None weighs all words 1.
+
+    Returns
+    -------
+    (documents, D) array of float32
+        Rows of zeros for documents without known words.
+
+    Examples
+    --------
     >>> vectors = np.array([[1, 0], [0, 2]], np.float32)
     >>> pool_rows(np.array([0, 1, 1]), np.array([0, 2, 2, 3]), vectors).tolist()
     [[0.5, 1.0], [0.0, 0.0], [0.0, 2.0]]
@@ -43,19 +68,19 @@ def pool_rows(
     return np.asarray(matrix @ vectors, np.float32)
 
 
-def sif_weights(counts: npt.NDArray[np.int64], a: float) -> Floats:
-    """a / (a + p) for each word, where p is its share of all counts."""
+def compute_sif_weights(counts: NDArray[np.int64], a: float) -> Floats:
+    """Compute a / (a + p) for each word, where p is its share of all counts."""
     shares = counts / max(int(counts.sum()), 1)
     return (a / (a + shares)).astype(np.float32)
 
 
-def count_words(rows: npt.NDArray[Any], words: int) -> npt.NDArray[np.int64]:
-    """How often each word occurs."""
+def count_words(rows: NDArray[Any], words: int) -> NDArray[np.int64]:
+    """Count how often each of `words` rows occurs."""
     return np.bincount(rows, minlength=words).astype(np.int64)
 
 
 def find_common_direction(vectors: Floats) -> Floats:
-    """The first right singular vector of some rows; zeros if they are."""
+    """Compute the first right singular vector of a matrix; zeros if it is all zeros."""
     exact = vectors.astype(np.float64)
     gram = exact.T @ exact
     direction = np.linalg.eigh(gram)[1][:, -1] if gram.any() else np.zeros(len(gram))
@@ -63,11 +88,11 @@ def find_common_direction(vectors: Floats) -> Floats:
 
 
 def remove_direction(vectors: Floats, direction: Floats) -> Floats:
-    """Rows without what of them lies along a direction."""
+    """Subtract from each row its component along a direction of length 1."""
     return np.asarray(vectors - np.outer(vectors @ direction, direction))
 
 
 def scale_rows_to_unit(vectors: Floats) -> Floats:
-    """Rows of length 1; those of zeros stay."""
+    """Scale each row to length 1; rows of zeros stay zeros."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.where(norms > 0, norms, 1), np.float32)

@@ -1,4 +1,4 @@
-"""Words and their rows: what is kept of them."""
+"""Words, their rows, and arrays with one value for each word."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from mumon.vectors.neighbours import Floats, compute_norms
 
 
 class Norms:
-    """The lengths of a matrix's rows, computed when first asked for.
+    """The lengths of a matrix's rows, computed when first needed.
 
-    Whoever changes rows puts new Norms in the place of the old: what another thread was computing of the rows as they
-    were goes to the old ones, and is forgotten with them.
+    A method that changes rows replaces the Norms object. Another thread may still be computing lengths of the old rows:
+    it stores them in the old object, which is no longer used.
     """
 
     def __init__(self, vectors: Floats | None = None, norms: Floats | None = None) -> None:
-        self._held = None if vectors is None or norms is None else (vectors, norms)
+        self._cached = None if vectors is None or norms is None else (vectors, norms)
 
-    def of(self, vectors: Floats) -> Floats:
-        held = self._held
-        if held is None or held[0] is not vectors:
-            held = self._held = vectors, compute_norms(vectors)
-        return held[1]
+    def get(self, vectors: Floats) -> Floats:
+        cached = self._cached
+        if cached is None or cached[0] is not vectors:
+            cached = self._cached = vectors, compute_norms(vectors)
+        return cached[1]
 
 
 class Snapshot(NamedTuple):
-    """Vectors, their lengths and their keys, of one moment; `rows` of them have a key."""
+    """Vectors, their lengths and their keys at one moment; the first `rows` have a key."""
 
     vectors: Floats
     norms: Floats
@@ -44,7 +44,7 @@ class Storage:
     index_to_key: list[Any]
     key_to_index: dict[Any, int]
     expandos: dict[str, NDArray[Any]]
-    vectors_lockf: Floats  # how far training may move each row: 0 not at all; one value stands for all
+    vectors_lockf: Floats  # how far training may move each row: 0 freezes it; a single value is for all rows
 
     @overload
     def __init__(self, words: Keys, vectors: NDArray[Any], counts: NDArray[Any] | None = None) -> None: ...
@@ -54,17 +54,19 @@ class Storage:
         self, vector_size: int, count: int = 0, dtype: Any = np.float32, mapfile_path: None = None
     ) -> None: ...
 
-    def __init__(self, *given: Any, **named: Any) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._norms = Norms()
-        self._room: Floats | None = None  # the rows that `vectors` is the beginning of, where it has grown
-        self._spares: dict[str, tuple[NDArray[Any], NDArray[Any]]] = {}  # beginning and room, of attributes and locks
+        self._room: Floats | None = None  # a larger matrix of which `vectors` is the beginning, after it has grown
+        self._spares: dict[
+            str, tuple[NDArray[Any], NDArray[Any]]
+        ] = {}  # the same for attributes and locks: (values, room)
         self._next = 0
         self.expandos = {}
         self.vectors_lockf = np.ones(1, np.float32)
-        if "vector_size" in named or (given and isinstance(given[0], (int, np.integer))):
-            self._reserve(*given, **named)
+        if "vector_size" in kwargs or (args and isinstance(args[0], (int, np.integer))):
+            self._reserve(*args, **kwargs)
         else:
-            self._fill(*given, **named)
+            self._fill(*args, **kwargs)
 
     def _fill(self, words: Keys, vectors: NDArray[Any], counts: NDArray[Any] | None = None) -> None:
         matrix = np.asarray(vectors, np.float32)
@@ -92,11 +94,9 @@ class Storage:
         self.index_to_key, self.key_to_index = [None] * int(count), {}
         self.vectors = np.zeros((int(count), int(vector_size)), np.float32)
 
-    # ---- what is kept
-
     @property
     def vectors(self) -> Floats:
-        """The (V, D) float32 matrix; a new one may be assigned, and is not copied."""
+        """The (V, D) float32 matrix. A new one may be assigned; float32 is not copied."""
         return self._vectors
 
     @vectors.setter
@@ -108,11 +108,12 @@ class Storage:
 
     @property
     def vector_size(self) -> int:
+        """The number of columns, D."""
         return int(self._vectors.shape[1])
 
     @property
     def counts(self) -> NDArray[np.int64] | None:
-        """How often each word was seen, where that is known: the attribute "count"."""
+        """How often each word was seen in training, or None if that is unknown: the attribute "count"."""
         return self.expandos.get("count")
 
     @counts.setter
@@ -128,7 +129,7 @@ class Storage:
 
     @property
     def next_index(self) -> int:
-        """The row that the next new key gets: rows from here on, if there are any, have no key yet."""
+        """The row that the next new key gets; rows from here on are only reserved."""
         keys = self.index_to_key
         if not keys or keys[-1] is not None:
             return len(keys)
@@ -144,29 +145,35 @@ class Storage:
 
     @property
     def norms(self) -> Floats:
-        """The Euclidean length of each vector, computed when first asked for; assign None after changes in place."""
-        return self._norms.of(self._vectors)
+        """The Euclidean length of each vector, computed when first needed; assign None after a change in place."""
+        return self._norms.get(self._vectors)
 
     @norms.setter
     def norms(self, norms: NDArray[Any] | None) -> None:
         self._norms = Norms() if norms is None else Norms(self._vectors, np.asarray(norms, np.float32))
 
     def fill_norms(self, force: bool = False) -> None:
-        """Compute the norms if they are not there; `force` after the vectors changed in place."""
+        """Compute the norms now, unless they are known.
+
+        Parameters
+        ----------
+        force
+            Whether to compute them in any case, after the vectors were changed in place.
+        """
         if force:
             self._norms = Norms()
-        self._norms.of(self._vectors)
+        self._norms.get(self._vectors)
 
     def _snapshot(self) -> Snapshot:
-        """What belongs together, though another thread may be adding or exchanging words."""
+        """Return vectors, norms and keys that belong together, even if another thread is changing them."""
         while True:
             norms, vectors, keys = self._norms, self._vectors, self.index_to_key
             rows = min(self.next_index, len(vectors), len(keys))
             if vectors is self._vectors:
-                return Snapshot(vectors, norms.of(vectors), keys, rows)
+                return Snapshot(vectors, norms.get(vectors), keys, rows)
 
     def __getstate__(self) -> dict[str, Any]:
-        """For copies, which must not write their new rows to the room of the original."""
+        """Leave out spare room, which a copy must not share with the original."""
         return {**self.__dict__, "_room": None, "_spares": {}}
 
 

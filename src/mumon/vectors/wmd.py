@@ -1,4 +1,4 @@
-"""The Word Mover's Distance: what it costs, at least, to move the words of one text to those of another."""
+"""The Word Mover's Distance: the least cost of moving the words of one text to those of another."""
 
 from __future__ import annotations
 
@@ -13,18 +13,29 @@ from numpy.typing import NDArray
 from mumon.vectors.neighbours import Floats
 
 Matrix = NDArray[np.float64]
-MOST_PIECES = 250  # of equal weight, up to which assigning them one by one is faster than a linear programme
+MAX_PIECES = 250  # of equal weight, up to which assigning them one by one is faster than a linear programme
 
 
 def compute_wmd(first: Sequence[Any], second: Sequence[Any], vector_of: Callable[[Any], Floats]) -> float:
-    """The distance of two lists of words, neither empty; exact but for rounding.
+    """Compute the distance of two lists of words, exact but for rounding.
 
-    Words that both have in common need not move (distances obey the triangle inequality), so that only what one text
-    has more of than the other is left to be moved.
+    Words that both texts have in common need not move, because distances obey the triangle inequality. Only the surplus
+    of one text over the other is moved.
+
+    Parameters
+    ----------
+    first, second
+        The words; neither list is empty.
+    vector_of
+        Returns the vector of a word.
+
+    Returns
+    -------
+    float
     """
     from scipy.spatial.distance import cdist
 
-    pieces = math.lcm(len(first), len(second))  # both texts in so many pieces of equal weight
+    pieces = math.lcm(len(first), len(second))  # into which both texts are cut, of equal weight
     have, want = (
         Counter({word: count * (pieces // len(text)) for word, count in Counter(text).items()})
         for text in (first, second)
@@ -36,13 +47,13 @@ def compute_wmd(first: Sequence[Any], second: Sequence[Any], vector_of: Callable
     amounts = [np.array(list(side.values()), np.int64) for side in (supply, demand)]
     unit = int(np.gcd.reduce(np.concatenate(amounts)))
     supplies, demands = (amount // unit for amount in amounts)
-    few = supplies.sum() <= max(MOST_PIECES, 2 * min(costs.shape))  # many that cost the same take long to tell apart
+    few = supplies.sum() <= max(MAX_PIECES, 2 * min(costs.shape))  # with many equal costs the assignment is slow
     solve = solve_by_assignment if few else solve_by_linear_programme
     return solve(supplies, demands, costs) * unit / pieces
 
 
 def solve_by_assignment(supply: NDArray[np.int64], demand: NDArray[np.int64], costs: Matrix) -> float:
-    """The least cost, found by giving each single piece a place of its own."""
+    """Compute the least cost by assigning each single piece to a place."""
     from scipy.optimize import linear_sum_assignment
 
     single = np.repeat(np.repeat(costs, supply, axis=0), demand, axis=1)
@@ -51,7 +62,7 @@ def solve_by_assignment(supply: NDArray[np.int64], demand: NDArray[np.int64], co
 
 
 def solve_by_linear_programme(supply: NDArray[np.int64], demand: NDArray[np.int64], costs: Matrix) -> float:
-    """The least cost of a flow that empties every row of `supply` and fills every column of `demand`."""
+    """Compute the least cost of a flow that empties every row of `supply` and fills every column of `demand`."""
     from scipy.optimize import linprog
     from scipy.sparse import eye, kron, vstack
 

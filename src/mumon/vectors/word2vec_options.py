@@ -1,5 +1,7 @@
-"""gensim's options of word2vec files that the formats themselves do not have: other encodings, counts in a file of
-their own, a prefix, rows that are appended. What is unusual is brought into the usual shape, and back.
+"""gensim's options of word2vec files that `mumon.formats` does not have.
+
+These are other encodings, counts in a file of their own, a prefix, and rows that are appended. A file that is not UTF-8
+is converted before it is read.
 """
 
 from __future__ import annotations
@@ -23,12 +25,12 @@ from mumon.utils import compression
 from mumon.vectors.neighbours import Floats
 
 Name = str | os.PathLike[str]
-CHUNK = 1 << 20
+CHUNK_BYTES = 1 << 20
 
 log = logging.getLogger(__name__)
 
 
-def read(
+def read_word2vec(
     fname: Name,
     fvocab: Name | None,
     binary: bool,
@@ -38,7 +40,7 @@ def read(
     datatype: Any,
     no_header: bool,
 ) -> LoadedVectors:
-    """Words, vectors and, if `fvocab` has them, counts; see `WordVectors.load_word2vec_format`."""
+    """Read words, vectors and, if `fvocab` has them, counts; see `WordVectors.load_word2vec_format`."""
     if not np.issubdtype(np.dtype(datatype), np.floating):
         raise OptionError(f"datatype is {np.dtype(datatype)}; vectors are float32, or rounded to another float")
     if binary and no_header:
@@ -47,15 +49,15 @@ def read(
     try:
         loaded = _read(fname, format, limit, encoding, unicode_errors)
     except FormatError:
-        _refuse_other_kind(Path(fname), format)
+        _refuse_other_format(Path(fname), format)
         raise
-    counts = None if fvocab is None else _counts(fvocab, loaded.words)
+    counts = None if fvocab is None else _read_counts(fvocab, loaded.words)
     rounded = loaded.vectors.astype(datatype) if np.dtype(datatype).itemsize < 4 else loaded.vectors
     return LoadedVectors(loaded.words, np.asarray(rounded, np.float32), counts)
 
 
-def _refuse_other_kind(path: Path, format: str) -> None:
-    """Say so if a file that could not be read is of the other kind: gensim's users have to tell which it is."""
+def _refuse_other_format(path: Path, format: str) -> None:
+    """Raise FormatError if a file that could not be read is of another format, which gensim's users must name."""
     from mumon.formats import detect
 
     kinds = {"word2vec-text": "binary=False", "word2vec-bin": "binary=True", "glove": "no_header=True"}
@@ -70,13 +72,13 @@ def _refuse_other_kind(path: Path, format: str) -> None:
 def read_common_rows(
     fname: Name, wanted: dict[str, int], size: int, binary: bool, encoding: str, unicode_errors: str
 ) -> tuple[NDArray[np.int64], Floats]:
-    """The rows that words of a file have in `wanted`, and their vectors in the file."""
+    """Return the rows that `wanted` gives to words of a file, and the vectors of these words in the file."""
     from mumon.formats import open_vectors
 
     format = "word2vec-bin" if binary else "word2vec-text"
     places: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
     rows: list[Floats] = [np.empty((0, size), np.float32)]
-    with _usual(fname, format, encoding, unicode_errors) as path, open_vectors(path, format) as source:
+    with _open_as_utf8(fname, format, encoding, unicode_errors) as path, open_vectors(path, format) as source:
         if source.dim != size:
             raise FormatError(f"{path} has vectors of {source.dim} numbers and these have {size}; choose another file")
         for block in source.blocks:  # the file may hold many more words than memory
@@ -89,17 +91,17 @@ def read_common_rows(
 def _read(fname: Name, format: str, limit: int | None, encoding: str, errors: str) -> LoadedVectors:
     from mumon.formats import read_vectors
 
-    with _usual(fname, format, encoding, errors) as path:
+    with _open_as_utf8(fname, format, encoding, errors) as path:
         loaded = read_vectors(path, format, limit)
-    strange = sum("\ufffd" in word for word in loaded.words) if errors == "strict" else 0
-    if strange:
-        log.warning("%s: %d words hold bytes that are not UTF-8, which are replaced", os.fspath(fname), strange)
+    replaced = sum("\ufffd" in word for word in loaded.words) if errors == "strict" else 0
+    if replaced:
+        log.warning("%s: %d words hold bytes that are not UTF-8, which are replaced", os.fspath(fname), replaced)
     return loaded
 
 
 @contextmanager
-def _usual(fname: Name, format: str, encoding: str, errors: str) -> Iterator[Path]:
-    """A file that the readers take: the one named, or a copy in UTF-8, of which no message speaks."""
+def _open_as_utf8(fname: Name, format: str, encoding: str, errors: str) -> Iterator[Path]:
+    """Yield a path that the readers accept: the file itself, or a copy in UTF-8, which no message names."""
     try:
         utf8 = codecs.lookup(encoding).name == "utf-8"
         codecs.lookup_error(errors)
@@ -108,7 +110,7 @@ def _usual(fname: Name, format: str, encoding: str, errors: str) -> Iterator[Pat
     if utf8 and errors in ("strict", "replace"):
         yield Path(fname)
         return
-    with _in_utf8(Path(fname), format, encoding, errors) as path:
+    with _copy_as_utf8(Path(fname), format, encoding, errors) as path:
         try:
             yield path
         except FormatError as error:
@@ -116,8 +118,8 @@ def _usual(fname: Name, format: str, encoding: str, errors: str) -> Iterator[Pat
 
 
 @contextmanager
-def _in_utf8(source: Path, format: str, encoding: str, errors: str) -> Iterator[Path]:
-    """A copy of a file for a while, unpacked and with its words in UTF-8."""
+def _copy_as_utf8(source: Path, format: str, encoding: str, errors: str) -> Iterator[Path]:
+    """Yield a temporary copy of a file, decompressed and with its words in UTF-8."""
     copy: Callable[..., None] = _copy_binary if format == "word2vec-bin" else _copy_text
     with tempfile.TemporaryDirectory(prefix="mumon-") as folder:
         target = Path(folder) / "vectors"
@@ -134,13 +136,13 @@ def _in_utf8(source: Path, format: str, encoding: str, errors: str) -> Iterator[
 
 def _copy_text(stream: IO[bytes], file: IO[bytes], encoding: str, errors: str) -> None:
     decoder = codecs.getincrementaldecoder(encoding)(errors)
-    while chunk := stream.read(CHUNK):
+    while chunk := stream.read(CHUNK_BYTES):
         file.write(decoder.decode(chunk).encode("utf8", "replace"))
     file.write(decoder.decode(b"", final=True).encode("utf8", "replace"))
 
 
 def _copy_binary(stream: IO[bytes], file: IO[bytes], encoding: str, errors: str) -> None:
-    """As far as there are whole rows: the reader will say what is wrong with the rest."""
+    """Convert whole rows and copy the rest as it is: the reader says what is wrong with it."""
     line = stream.readline(MAX_HEADER_BYTES)
     file.write(line)
     header = HEADER.fullmatch(line)
@@ -150,7 +152,7 @@ def _copy_binary(stream: IO[bytes], file: IO[bytes], encoding: str, errors: str)
         space = buffer.find(b" ", start)
         end = space + 1 + width
         if space < 0 or end > len(buffer):
-            chunk = stream.read(CHUNK)
+            chunk = stream.read(CHUNK_BYTES)
             buffer, start = buffer[start:] + chunk, 0
             if not chunk:
                 break
@@ -161,7 +163,7 @@ def _copy_binary(stream: IO[bytes], file: IO[bytes], encoding: str, errors: str)
     file.write(buffer.removeprefix(b"\n"))
 
 
-def _counts(fvocab: Name, words: Sequence[str]) -> NDArray[np.int64]:
+def _read_counts(fvocab: Name, words: Sequence[str]) -> NDArray[np.int64]:
     from mumon.corpus.vocabulary import Vocabulary
 
     vocabulary = Vocabulary.load(fvocab)
@@ -172,7 +174,7 @@ def _counts(fvocab: Name, words: Sequence[str]) -> NDArray[np.int64]:
     return np.array([known.get(word, 0) for word in words], np.int64)
 
 
-def write(
+def write_word2vec(
     fname: Name,
     words: Sequence[str],
     vectors: Floats,
@@ -182,7 +184,7 @@ def write(
     prefix: str,
     append: bool,
 ) -> None:
-    """Write rows with a header of one's own, or none, perhaps after those of an older file; whole or not at all."""
+    """Write rows atomically, with any header or none, perhaps after those of an existing file."""
     from mumon.formats import format_for, write_vectors
     from mumon.utils.atomic import atomic_file
 
@@ -192,25 +194,25 @@ def write(
         write_vectors(fname, words, vectors, None, format)
         return
     with tempfile.TemporaryDirectory(prefix="mumon-") as folder:
-        usual = Path(folder) / "vectors"
-        write_vectors(usual, words, vectors, None, format)
-        with atomic_file(fname) as file, usual.open("rb") as rows:
+        whole = Path(folder) / "vectors"
+        write_vectors(whole, words, vectors, None, format)
+        with atomic_file(fname) as file, whole.open("rb") as rows:
             if append and Path(fname).exists():
                 with Path(fname).open("rb") as older:
-                    shutil.copyfileobj(older, file, CHUNK)
+                    shutil.copyfileobj(older, file, CHUNK_BYTES)
             rows.readline()
             if write_header:
                 file.write(f"{len(words) if total_vec is None else total_vec} {vectors.shape[1]}\n".encode())
-            shutil.copyfileobj(rows, file, CHUNK)
+            shutil.copyfileobj(rows, file, CHUNK_BYTES)
 
 
 def write_vocabulary(fvocab: Name, words: Sequence[str], values: Sequence[Any], prefix: str, append: bool) -> None:
-    """Write lines `word value`, perhaps after those of an older file; whole or not at all."""
+    """Write lines `word value` atomically, perhaps after those of an existing file."""
     from mumon.utils.atomic import atomic_file
 
     with atomic_file(fvocab) as file:
         if append and Path(fvocab).exists():
             with Path(fvocab).open("rb") as older:
-                shutil.copyfileobj(older, file, CHUNK)
+                shutil.copyfileobj(older, file, CHUNK_BYTES)
         for word, value in zip(words, values, strict=True):
             file.write(f"{prefix}{word} {value}\n".encode())
