@@ -49,10 +49,6 @@ ALLOWED = {("training.callbacks", "word2vec")}
 ALLOWED_IN_CIRCLES = {
     ("distributed.epoch", "distributed.trainer"),
     ("training.callbacks", "word2vec"),
-    ("phrases.frozen", "phrases.files"),
-    ("phrases.model", "phrases.files"),
-    ("phrases.finder", "phrases.files"),
-    ("phrases.matching", "phrases.finder"),
 }
 
 

@@ -11,40 +11,51 @@ import numpy.typing as npt
 
 from mumon.corpus import EncodedCorpus
 from mumon.errors import CorpusError
-from mumon.phrases.stream import Ids, Sentences, as_encoded, encoded_parts, ends_of, taken_together
+from mumon.phrases.stream import Ids, Sentences, batch_sentences, encode_source, find_ends, read_parts
 from mumon.phrases.table import FIRST_PLACES, Numbers, Strings, StringTable
 from mumon.utils.progress import Progress
 
-MOST_WORDS = 1 << 22  # that are remembered of an iterable
-MOST_PLACES = 22  # as a power of 2, that a table has from the start
+MOST_NUMBERED_WORDS = 1 << 22  # of an iterable, before words are numbered afresh
+MOST_PLACE_BITS = 22  # of the places that a table has from the start
 
 
 class Counter:
     """Counts words and pairs of numbered text in a table of strings.
 
     When a sentence ends with more than `most` types counted, those that occurred less often than a bound are forgotten,
-    and the bound rises by one: gensim's way of keeping to a memory.
+    and the bound rises by one: gensim's way of bounding memory.
+
+    Parameters
+    ----------
+    connectors
+        Words that may be inside a phrase but not at its ends.
+    glue
+        The bytes of the delimiter.
+    most
+        The number of types above which the rare ones are forgotten.
+    tokens
+        The length of the text, if known.
     """
 
     def __init__(self, connectors: frozenset[str], glue: npt.NDArray[np.uint8], most: int, tokens: int = 0) -> None:
-        places = 1 << min((tokens // 2).bit_length(), MOST_PLACES)  # a guess that spares moving
+        places = 1 << min((tokens // 2).bit_length(), MOST_PLACE_BITS)  # a guess, so that it need not grow often
         self.table, self.words, self.least = StringTable(max(places, FIRST_PLACES)), 0, 1
         self._connectors, self._glue, self._most = connectors, glue, most
-        self._know_nothing()
+        self._reset_words()
 
     def forget_words(self) -> None:
-        """Begin to number words anew."""
+        """Start numbering words afresh; the counts stay."""
         self.table.collect_counts(forget=True)
-        self._know_nothing()
+        self._reset_words()
 
-    def _know_nothing(self) -> None:
+    def _reset_words(self) -> None:
         self._strings = Strings.from_texts([])
         self._codes, self._powers = self._strings.compute_hashes()
         self._connector: npt.NDArray[np.bool_] = np.zeros(0, bool)
         self._kinds: Numbers = np.zeros(0, np.int64)
 
-    def know(self, strings: Strings, texts: list[str]) -> None:
-        """Words that have the next numbers."""
+    def add_words(self, strings: Strings, texts: list[str]) -> None:
+        """Give the next numbers to these words, which come both as bytes and as text."""
         self._strings = self._strings.concatenate(strings)
         codes, powers = strings.compute_hashes()
         self._codes, self._powers = np.concatenate([self._codes, codes]), np.concatenate([self._powers, powers])
@@ -53,7 +64,7 @@ class Counter:
         self._kinds = np.concatenate([self._kinds, np.full(len(texts), -1)])
 
     def count(self, ids: Ids, ends: Numbers) -> None:
-        """Count some whole sentences."""
+        """Count some whole sentences: numbered words, and where each sentence ends."""
         from mumon.kernels.pairs import count_pairs
 
         at, sentence, start = 0, 0, -1
@@ -76,11 +87,29 @@ class Counter:
 def count_text(
     sentences: Any, connectors: frozenset[str], glue: npt.NDArray[np.uint8], most: int, progress: Progress
 ) -> Counter:
-    """Count the words and pairs of a path, an encoded corpus or an iterable of token lists."""
-    corpus = as_encoded(sentences, progress)
+    """Count the words and pairs of a text.
+
+    Parameters
+    ----------
+    sentences
+        A path, an encoded corpus or an iterable of token lists.
+    connectors, glue, most
+        As for `Counter`.
+    progress
+        Where reading and counting are reported.
+
+    Returns
+    -------
+    Counter
+        With the table, the number of `words` of the text, and the bound for rare types, `least`.
+    """
+    corpus = encode_source(sentences, progress)
     counter = Counter(connectors, glue, most, 0 if corpus is None else corpus.tokens)
     progress.start("counting", 0 if corpus is None else corpus.tokens, "tokens")
-    parts = _numbered(taken_together(sentences), counter) if corpus is None else _encoded(corpus, counter)
+    if corpus is None:
+        parts = _number_sentences(batch_sentences(sentences), counter)
+    else:
+        parts = _number_corpus(corpus, counter)
     for ids, ends in parts:
         counter.count(ids, ends)
         progress.update(counter.words, tokens=counter.words)
@@ -89,23 +118,23 @@ def count_text(
     return counter
 
 
-def _encoded(corpus: EncodedCorpus, counter: Counter) -> Iterator[tuple[Ids, Numbers]]:
+def _number_corpus(corpus: EncodedCorpus, counter: Counter) -> Iterator[tuple[Ids, Numbers]]:
     words = Strings.from_arrow(corpus.words)
-    counter.know(words, words.decode())
-    return encoded_parts(corpus)
+    counter.add_words(words, words.decode())
+    return read_parts(corpus)
 
 
-def _numbered(parts: Iterator[Sentences], counter: Counter) -> Iterator[tuple[Ids, Numbers]]:
-    numbers = _Numbers()
+def _number_sentences(parts: Iterator[Sentences], counter: Counter) -> Iterator[tuple[Ids, Numbers]]:
+    numbers = _WordNumbers()
     for sentences in parts:
-        if len(numbers) > MOST_WORDS:
-            numbers = _Numbers()
+        if len(numbers) > MOST_NUMBERED_WORDS:
+            numbers = _WordNumbers()
             counter.forget_words()
-        ends = ends_of(sentences)
+        ends = find_ends(sentences)
         ids = np.fromiter(map(numbers.__getitem__, chain.from_iterable(sentences)), np.int32, int(ends[-1]))
         if new := numbers.new:
             try:
-                counter.know(Strings.from_texts(new), new)
+                counter.add_words(Strings.from_texts(new), new)
             except AttributeError:
                 wrong = next(token for token in new if not isinstance(token, str))
                 raise CorpusError(
@@ -115,8 +144,8 @@ def _numbered(parts: Iterator[Sentences], counter: Counter) -> Iterator[tuple[Id
         yield ids, ends
 
 
-class _Numbers(dict[str, int]):
-    """A number for each token, given when it is first asked for."""
+class _WordNumbers(dict[str, int]):
+    """A number for each token, in the order in which they are first looked up."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,10 +1,10 @@
-"""What all kinds of phrases have in common: finding them in sentences and joining them."""
+"""Finding phrases in sentences and joining them: what `Phrases` and `FrozenPhrases` have in common."""
 
 from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from itertools import chain
 from typing import Any
 
@@ -13,35 +13,73 @@ import numpy.typing as npt
 
 from mumon.corpus import EncodedCorpus
 from mumon.errors import OptionError
-from mumon.phrases.matching import JoinedSentences, Matcher
-from mumon.phrases.scorers import Scorer
+from mumon.phrases.files import write_phrases
+from mumon.phrases.matching import Matcher
+from mumon.phrases.scorers import SCORERS, Scorer
+from mumon.phrases.stream import batch_sentences, encode_source
 
-Verdict = tuple[str, float] | tuple[None, None]
+ScoredCandidate = tuple[str, float] | tuple[None, None]
+FEW_SENTENCES = 64  # for which building a matcher does not pay
 
 
 class PhraseFinder:
-    """What `Phrases` and `FrozenPhrases` have in common: finding phrases and joining them."""
+    """Base of `Phrases` and `FrozenPhrases`: finds phrases and joins them."""
 
+    kind: str  # as which it is written to a file
     connector_words: frozenset[str]
     delimiter: str
     min_count: float
     threshold: float
     scoring: Scorer | None
 
-    @abstractmethod
-    def score_candidate(self, word_a: str, word_b: str, in_between: list[str]) -> Verdict:
-        """(the joined words, their score), or (None, None) if they are no phrase."""
+    def score_candidate(self, word_a: str, word_b: str, in_between: list[str]) -> ScoredCandidate:
+        """Score two words as a phrase.
+
+        Parameters
+        ----------
+        word_a, word_b
+            The words that the phrase begins and ends with.
+        in_between
+            The connector words between them.
+
+        Returns
+        -------
+        tuple
+            The joined words and their score, or (None, None) if they are not a phrase.
+        """
+        phrase = self.delimiter.join([word_a, *in_between, word_b])
+        score = self._find_score(phrase, word_a, word_b)
+        return (phrase, score) if score is not None and score > self.threshold else (None, None)
 
     @abstractmethod
-    def matcher(self) -> Matcher:
-        """What finds these phrases in numbered text."""
+    def _find_score(self, phrase: str, word_a: str, word_b: str) -> float | None:
+        """Return the score of a phrase that joins two words, None if one of the three is unknown."""
 
-    def glue(self) -> npt.NDArray[np.uint8]:
-        """The bytes of the delimiter."""
+    @abstractmethod
+    def build_matcher(self) -> Matcher:
+        """Build what finds these phrases in numbered text."""
+
+    @abstractmethod
+    def _list_fields(self) -> dict[str, Any]:
+        """Return what is written to a file beside the options."""
+
+    def encode_delimiter(self) -> npt.NDArray[np.uint8]:
+        """Return the bytes of the delimiter."""
         return np.frombuffer(self.delimiter.encode(), np.uint8)
 
     def analyze_sentence(self, sentence: Iterable[str]) -> Iterator[tuple[str, float | None]]:
-        """The tokens of a sentence, from left to right, as (phrase, score) or (word, None)."""
+        """Yield the tokens of a sentence, its phrases joined.
+
+        Parameters
+        ----------
+        sentence
+            The words.
+
+        Yields
+        ------
+        tuple
+            From left to right, (phrase, score) or (word, None).
+        """
         start: str | None = None
         between: list[str] = []
         for word in sentence:
@@ -65,42 +103,101 @@ class PhraseFinder:
             yield from ((other, None) for other in between)
 
     def __getitem__(self, sentence: Any) -> Any:
-        """A sentence (an iterable of words) with its phrases joined; of a corpus, the sentences, one after the other.
+        """Join the phrases of a sentence or of a corpus.
 
-        A corpus is an iterable of sentences, or a path. The result can be iterated over as often as the corpus can.
+        Parameters
+        ----------
+        sentence
+            A list of words; or a corpus: an iterable of such lists, or a path (not as a string).
+
+        Returns
+        -------
+        list or JoinedSentences
+            The tokens of a sentence; of a corpus, an iterable of such lists, which starts again as often as the corpus
+            does.
         """
         if isinstance(sentence, os.PathLike | EncodedCorpus):
             return JoinedSentences(self, sentence)
         if isinstance(sentence, str):
             raise OptionError("a string was given where a list of words is wanted; split it first (text.split())")
         rest = iter(sentence)
-        once = rest is sentence
+        is_iterator = rest is sentence
         for first in rest:
-            sentence = chain([first], rest) if once else sentence
+            sentence = chain([first], rest) if is_iterator else sentence
             if not isinstance(first, str):
                 return JoinedSentences(self, sentence)
             return [token for token, _ in self.analyze_sentence(sentence)]
         return []  # nothing is a sentence without words
 
     def find_phrases(self, sentences: Any) -> dict[str, float]:
-        """The distinct phrases of a corpus and their scores."""
+        """Find the distinct phrases of a corpus.
+
+        Parameters
+        ----------
+        sentences
+            An iterable of token lists, or the path of a text.
+
+        Returns
+        -------
+        dict
+            The phrases and their scores.
+        """
         phrases: dict[str, float] = {}
-        matcher = self.matcher()
-        for found in matcher.found_in(sentences):
-            kinds, last = np.unique(found.kinds[::-1], return_index=True)  # the last score of each, as in gensim
-            names = map(matcher.names.__getitem__, kinds.tolist())
+        matcher = self.build_matcher()
+        for found in matcher.find_in(sentences):
+            types, last = np.unique(found.types[::-1], return_index=True)  # the last score of each, as in gensim
+            names = map(matcher.names.__getitem__, types.tolist())
             phrases.update(zip(names, found.scores[::-1][last].tolist(), strict=True))
         return phrases
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything as one JSON file, whole or not at all."""
-        from mumon.phrases.files import save
+        """Write everything as one JSON file, whole or not at all.
 
-        save(self, path)
+        Parameters
+        ----------
+        path
+            The file. `load` reads it again.
+        """
+        options = {
+            "min_count": self.min_count,
+            "threshold": self.threshold,
+            "delimiter": self.delimiter,
+            "connector_words": sorted(self.connector_words),
+            "scoring": next((name for name, scorer in SCORERS.items() if scorer is self.scoring), None),
+        }
+        write_phrases(path, self.kind, {**options, **self._list_fields()})
 
 
-def checked_delimiter(delimiter: Any) -> str:
-    """The delimiter, if words can be joined by it and the result be written."""
+class JoinedSentences:
+    """The sentences of a corpus with their phrases joined, computed whenever they are iterated over."""
+
+    def __init__(self, phrases: PhraseFinder, corpus: Any) -> None:
+        self.phrases, self.corpus = phrases, corpus
+
+    def __iter__(self) -> Iterator[list[str]]:
+        corpus = encode_source(self.corpus)
+        if corpus is not None:
+            yield from self.phrases.build_matcher().join(corpus)
+            return
+        rest, count = iter(self.corpus), 0
+        for sentences in batch_sentences(rest, 1):  # one by one: they may come slowly, or be few
+            for sentence in sentences:
+                yield [token for token, _ in self.phrases.analyze_sentence(sentence)]
+            count += len(sentences)
+            if count >= FEW_SENTENCES:
+                yield from self.phrases.build_matcher().join(rest)
+
+    def __len__(self) -> int:
+        if not isinstance(self.corpus, Sized):
+            raise TypeError("the corpus does not say how many sentences it has")
+        return len(self.corpus)
+
+    def __getitem__(self, number: int) -> list[str]:
+        return self.phrases[self.corpus[number]]  # type: ignore[no-any-return]
+
+
+def check_delimiter(delimiter: Any) -> str:
+    """Check that words can be joined by a delimiter and the result be written."""
     if not isinstance(delimiter, str) or not delimiter:
         raise OptionError(f"delimiter is {delimiter!r}; it must be a string of at least 1 character")
     try:

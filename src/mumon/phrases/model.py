@@ -12,15 +12,92 @@ from typing import Any
 
 import numpy as np
 
+from mumon.corpus.vocabulary import MAX_COUNT
 from mumon.errors import OptionError
-from mumon.phrases.finder import PhraseFinder, Verdict, checked_delimiter
-from mumon.phrases.frozen import FrozenPhrases
+from mumon.phrases.files import check_words, read_phrases, refuse_damage
+from mumon.phrases.finder import PhraseFinder, check_delimiter
 from mumon.phrases.matching import Floats, Matcher
-from mumon.phrases.scorers import Scorer, accepted_scores, chosen_scorer, least_count
+from mumon.phrases.scorers import SCORERS, Scorer, choose_scorer, find_least_count, score_pairs
 from mumon.phrases.stream import Ids
 from mumon.phrases.table import Numbers, Strings, StringTable
 from mumon.utils.progress import Progress, choose_progress
 from mumon.utils.validation import check_float, check_integer
+
+
+class FrozenPhrases(PhraseFinder):
+    """Phrases that are known, without the counts that they were learnt from.
+
+    Parameters
+    ----------
+    phrases_model
+        A `Phrases`, or gensim's.
+
+    Attributes
+    ----------
+    phrasegrams
+        Each phrase and its score.
+    """
+
+    kind = "frozen"
+
+    def __init__(self, phrases_model: Any) -> None:
+        self.threshold, self.min_count = phrases_model.threshold, phrases_model.min_count
+        self.delimiter, self.scoring = phrases_model.delimiter, phrases_model.scoring
+        self.connector_words = frozenset(phrases_model.connector_words)
+        self.phrasegrams: dict[str, float] = phrases_model.export_phrases()
+
+    def __str__(self) -> str:
+        return f"FrozenPhrases<{len(self.phrasegrams)} phrases, min_count={self.min_count}, threshold={self.threshold}>"
+
+    __repr__ = __str__
+
+    def _find_score(self, phrase: str, word_a: str, word_b: str) -> float | None:
+        return self.phrasegrams.get(phrase)
+
+    def build_matcher(self) -> Matcher:
+        """Build what finds these phrases in numbered text."""
+        phrases = {name: score for name, score in self.phrasegrams.items() if score > self.threshold}
+        return _FrozenMatcher(phrases, self.delimiter, self.connector_words)
+
+    def _list_fields(self) -> dict[str, Any]:
+        return {"phrasegrams": self.phrasegrams}
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> FrozenPhrases:
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path
+            A JSON file. Nothing in it is run.
+        """
+        fields = read_phrases(path, cls.kind)
+        frozen = FrozenPhrases.__new__(FrozenPhrases)
+        with refuse_damage(path):
+            check_float("min_count", fields["min_count"])
+            check_float("threshold", fields["threshold"])
+            frozen.min_count, frozen.threshold = fields["min_count"], fields["threshold"]
+            frozen.delimiter = check_delimiter(fields["delimiter"])
+            frozen.connector_words = frozenset(check_words(fields["connector_words"]))
+            frozen.scoring = None if fields["scoring"] is None else SCORERS[fields["scoring"]]
+            frozen.phrasegrams = {
+                name: check_float(f"the score of {name[:40]!r}", score) for name, score in fields["phrasegrams"].items()
+            }
+        return frozen
+
+
+Phraser = FrozenPhrases  # its name in older gensim
+
+
+class _FrozenMatcher(Matcher):
+    """Takes every string that it has for a phrase."""
+
+    def __init__(self, phrases: dict[str, float], delimiter: str, connectors: frozenset[str]) -> None:
+        super().__init__(dict.fromkeys(phrases, 1), delimiter, connectors)
+        self._scores = np.array([*phrases.values(), np.nan])  # the last is for -1
+
+    def score(self, ids: Ids, first: Numbers, found: Numbers) -> Floats:
+        return np.asarray(self._scores[found])
 
 
 class Phrases(PhraseFinder):
@@ -29,21 +106,21 @@ class Phrases(PhraseFinder):
     Parameters
     ----------
     sentences
-        An iterable of token lists, or the path of a text with one sentence per line (plain or packed).
+        An iterable of token lists, or the path of a text with one sentence per line (plain or compressed).
     min_count
-        Words and pairs that occur less often are of no account.
+        Words and pairs that occur less often are ignored.
     threshold
-        A pair is a phrase if it scores more.
+        A pair that scores more is a phrase.
     max_vocab_size
-        When there are more distinct words and pairs than that, the rarest are forgotten, to bound memory.
+        When there are more distinct words and pairs than this, the rarest are forgotten, to bound memory.
     delimiter
         What joins the words of a phrase.
     progress_per
-        Taken for gensim's sake; `progress` is what reports.
+        Accepted for compatibility with gensim, without effect; see `progress`.
     scoring
         "default" (Mikolov et al., 2013), "npmi", or a function of gensim's six parameters.
     connector_words
-        Words that may stand inside a phrase but not at its ends, such as `ENGLISH_CONNECTOR_WORDS`.
+        Words that may be inside a phrase but not at its ends, such as `ENGLISH_CONNECTOR_WORDS`.
     progress
         True for a progress bar, False for silence; by default a bar on a terminal.
 
@@ -56,6 +133,8 @@ class Phrases(PhraseFinder):
     >>> [" ".join(sentence) for sentence in phrases[text]]
     ['in new_york city', 'new_york is new', 'old york']
     """
+
+    kind = "counts"
 
     def __init__(
         self,
@@ -76,12 +155,12 @@ class Phrases(PhraseFinder):
             raise OptionError(f"threshold is {threshold}; it must be above 0 for the default scoring")
         if scoring == "npmi" and not -1 <= threshold <= 1:
             raise OptionError(f"threshold is {threshold}; it must be between -1 and 1 for npmi scoring")
-        self.scoring: Scorer = chosen_scorer(scoring)
+        self.scoring: Scorer = choose_scorer(scoring)
         self.min_count, self.threshold = min_count, threshold
         self.max_vocab_size = check_integer("max_vocab_size", max_vocab_size)
-        self.delimiter, self.connector_words = checked_delimiter(delimiter), frozenset(connector_words)
+        self.delimiter, self.connector_words = check_delimiter(delimiter), frozenset(connector_words)
         self.progress_per = progress_per
-        self.min_reduce = 1  # what is counted less often is forgotten when there is no more room
+        self.min_reduce = 1  # what is counted less often is forgotten when room runs out
         self.corpus_word_count = 0
         self.table = StringTable()
         self._vocab: Mapping[str, int] | None = None
@@ -100,17 +179,23 @@ class Phrases(PhraseFinder):
 
     @property
     def vocab(self) -> Mapping[str, int]:
-        """How often each word and each joined pair occurred: read-only, put together when first asked for."""
+        """How often each word and each joined pair occurred: read-only, built on first use."""
         if self._vocab is None:
             self._vocab = MappingProxyType(self.table.to_dict())
         return self._vocab
 
     def add_vocab(self, sentences: Any) -> None:
-        """Count the words and pairs of more text."""
+        """Count the words and pairs of more text.
+
+        Parameters
+        ----------
+        sentences
+            An iterable of token lists, the path of a text, or an encoded corpus.
+        """
         from mumon.phrases.counting import count_text
 
         with choose_progress(self._progress) as progress:
-            new = count_text(sentences, self.connector_words, self.glue(), self.max_vocab_size, progress)
+            new = count_text(sentences, self.connector_words, self.encode_delimiter(), self.max_vocab_size, progress)
         self.corpus_word_count += new.words
         if not len(self.table):
             self.table = new.table
@@ -122,68 +207,94 @@ class Phrases(PhraseFinder):
                 self.min_reduce += 1
         self._vocab = self._frequent = None
 
-    def about(self) -> dict[str, float]:
-        """What scorers are told beside the counts of a pair."""
+    def _scorer_options(self) -> dict[str, float]:
+        """Return what scorers take beside the counts of a pair."""
         return {
             "len_vocab": len(self.table),
             "min_count": self.min_count,
             "corpus_word_count": self.corpus_word_count,
         }
 
-    def score_candidate(self, word_a: str, word_b: str, in_between: list[str]) -> Verdict:
-        """(the joined words, their score), or (None, None) if they are no phrase."""
-        frequent = self._candidates()
-        phrase = self.delimiter.join([word_a, *in_between, word_b])
+    def _find_score(self, phrase: str, word_a: str, word_b: str) -> float | None:
+        frequent = self._find_candidates()
         pair = frequent.get(phrase, 0)
         if not pair:
-            return None, None
+            return None
         first, second = (frequent.get(word) or self.table.get_count(word) for word in (word_a, word_b))
         if not (first and second):
-            return None, None
-        score = self.scoring(worda_count=first, wordb_count=second, bigram_count=pair, **self.about())
-        return (phrase, score) if score > self.threshold else (None, None)
+            return None
+        return self.scoring(worda_count=first, wordb_count=second, bigram_count=pair, **self._scorer_options())
 
-    def _candidates(self) -> dict[str, int]:
-        """Every string that is frequent enough for a phrase, and its count."""
-        least = least_count(self.scoring, self.min_count, self.threshold)
+    def _find_candidates(self) -> dict[str, int]:
+        """Return every string that is frequent enough for a phrase, and its count."""
+        least = find_least_count(self.scoring, self.min_count, self.threshold)
         if self._frequent is None or self._frequent[0] != least:
             self._frequent = (least, self.table.to_dict(np.flatnonzero(self.table.counts >= least)))
         return self._frequent[1]
 
-    def matcher(self) -> Matcher:
-        """What finds these phrases in numbered text."""
-        return _CountingMatcher(self, {name: n for name, n in self._candidates().items() if self.delimiter in name})
+    def build_matcher(self) -> Matcher:
+        """Build what finds these phrases in numbered text."""
+        candidates = {name: count for name, count in self._find_candidates().items() if self.delimiter in name}
+        return _CountingMatcher(self, candidates)
 
     def export_phrases(self) -> dict[str, float]:
-        """Every phrase that was learnt, and its score."""
+        """Return every phrase that was learnt, and its score."""
         from mumon.kernels.strings import find_parts
 
         table, counts = self.table, self.table.counts
-        pairs = np.flatnonzero(counts >= least_count(self.scoring, self.min_count, self.threshold))
+        pairs = np.flatnonzero(counts >= find_least_count(self.scoring, self.min_count, self.threshold))
         first, last = np.empty(len(pairs), np.int64), np.empty(len(pairs), np.int64)
-        find_parts(pairs, self.glue(), table.slots, table.starts, table.arena, first, last)
+        find_parts(pairs, self.encode_delimiter(), table.slots, table.starts, table.arena, first, last)
         both = (first >= 0) & (last >= 0)
         pairs, first, last = pairs[both], first[both], last[both]
-        scores = accepted_scores(
-            self.scoring, counts[first], counts[last], counts[pairs], self.threshold, **self.about()
+        scores = score_pairs(
+            self.scoring, counts[first], counts[last], counts[pairs], self.threshold, **self._scorer_options()
         )
-        chosen = ~np.isnan(scores)
-        return dict(zip(table.strings.decode(pairs[chosen]), scores[chosen].tolist(), strict=True))
+        accepted = ~np.isnan(scores)
+        return dict(zip(table.strings.decode(pairs[accepted]), scores[accepted].tolist(), strict=True))
 
     def freeze(self) -> FrozenPhrases:
-        """The phrases without the counts: smaller, faster, and done with learning."""
+        """Return the phrases without the counts: smaller and faster, but they learn no more."""
         return FrozenPhrases(self)
+
+    def _list_fields(self) -> dict[str, Any]:
+        if self.scoring not in SCORERS.values():
+            raise OptionError(
+                "a scoring function of your own cannot be written to a file; freeze() the phrases and save those"
+            )
+        fields = {name: getattr(self, name) for name in ("max_vocab_size", "min_reduce", "corpus_word_count")}
+        return {**fields, "vocab": dict(self.vocab)}
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Phrases:
-        """What `save` wrote."""
-        from mumon.phrases.files import load_phrases
+        """Read what `save` wrote.
 
-        return load_phrases(path)
+        Parameters
+        ----------
+        path
+            A JSON file. Nothing in it is run.
+        """
+        fields = read_phrases(path, cls.kind)
+        with refuse_damage(path):
+            phrases = Phrases(
+                None,
+                fields["min_count"],
+                fields["threshold"],
+                fields["max_vocab_size"],
+                fields["delimiter"],
+                scoring=fields["scoring"],
+                connector_words=check_words(fields["connector_words"]),
+            )
+            phrases.min_reduce = check_integer("min_reduce", fields["min_reduce"])
+            phrases.corpus_word_count = check_integer("corpus_word_count", fields["corpus_word_count"], least=0)
+            for name, count in fields["vocab"].items():
+                check_integer(f"the count of {name[:40]!r}", count, least=0, most=MAX_COUNT)
+            phrases.table = StringTable.from_counts(fields["vocab"])
+        return phrases
 
 
 class _CountingMatcher(Matcher):
-    """Scores pairs by the counts of a `Phrases`, for words that join to the same string may have different scores."""
+    """Scores pairs by the counts of a `Phrases`, for pairs that join to the same string may have different scores."""
 
     def __init__(self, phrases: Phrases, candidates: dict[str, int]) -> None:
         super().__init__(candidates, phrases.delimiter, phrases.connector_words)
@@ -191,12 +302,12 @@ class _CountingMatcher(Matcher):
         self._pairs = np.append(self.table.counts, 0)  # the last is for -1
         self._words = np.append(phrases.table.counts, 0)[phrases.table.find(Strings.from_texts(self.words))]
 
-    def scores(self, ids: Ids, first: Numbers, found: Numbers) -> Floats:
+    def score(self, ids: Ids, first: Numbers, found: Numbers) -> Floats:
         at, phrases = np.flatnonzero(found >= 0), self._phrases
         one, two = self._words[ids[first[at]]], self._words[ids[at]]
         at, one, two = (values[(one > 0) & (two > 0)] for values in (at, one, two))
         scores = np.full(len(found), np.nan)
-        scores[at] = accepted_scores(
-            phrases.scoring, one, two, self._pairs[found[at]], phrases.threshold, **phrases.about()
+        scores[at] = score_pairs(
+            phrases.scoring, one, two, self._pairs[found[at]], phrases.threshold, **phrases._scorer_options()
         )
         return scores
