@@ -1,4 +1,4 @@
-"""Documents as programs: their code blocks, the files that they speak of, and how their lines are run."""
+"""Run documents: find their code blocks, write the files that they mention, and run their lines."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from tests.samples import KINDS, write_extrinsic_mirror
 
 ROOT = Path(__file__).parent.parent
 FENCE = re.compile(r"^( *)```([\w-]*)[^\n]*\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
-# They install things, or have a test of their own.
-NOT_HERE = ("make ", "pip ", "mumon demo")
+# These install packages or have their own test.
+SKIPPED = ("make ", "pip ", "mumon demo")
 PROMPT = re.compile(r"^\$ ")
-SHELL = set("|&;<>$`*~")  # what only a shell understands, where it is not quoted
+SHELL = set("|&;<>$`*~")  # only a shell understands these, unless they are quoted
 
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: what follows the fence, the text inside, and the line that it starts in."""
+    """A fenced block: the word after the fence, the text inside, and the line where it starts."""
 
     kind: str
     text: str
     line: int
 
     def lines(self) -> list[str]:
-        """The commands of a block of shell, with continued lines joined and without prompts and comments."""
+        """Return the commands of a block of shell, with continued lines joined and without prompts and comments."""
         joined = self.text.replace("\\\n", " ")
         commands = (PROMPT.sub("", line).split("  #")[0].strip() for line in joined.splitlines())
         return [command for command in commands if command and not command.startswith("#")]
 
 
-def blocks(text: str) -> list[Block]:
-    """Every fenced block of a document, in order."""
+def find_blocks(text: str) -> list[Block]:
+    """Return every fenced block of a document, in order."""
     return [
         Block(
             found[2], re.sub(rf"^{found[1]}", "", found[3], flags=re.MULTILINE), text[: found.start()].count("\n") + 1
@@ -50,7 +50,7 @@ def blocks(text: str) -> list[Block]:
 
 
 def write_files(home: Path, planted: list[list[str]]) -> None:
-    """The files that the documents speak of, small."""
+    """Write small versions of the files that the documents mention."""
     royal = ["the king and the queen rule", "a man and a woman walk", "the king is a man"] * 40
     kinds = [" ".join(f"{kind}{number}" for number in range(40)) for kind in KINDS] * 10
     words = ["king", "queen", "man", "woman", "cat", "hill", "rule", "walk"]
@@ -70,9 +70,10 @@ def write_files(home: Path, planted: list[list[str]]) -> None:
 
 
 def run_line(line: str) -> tuple[int, str]:
-    """Run a line of shell in this folder, mumon in this process where that will do; gives the exit code and why.
+    """Run a line of shell in this folder and return its exit code and error.
 
-    Starting Python and loading the kernels takes longer than most of what the documents show.
+    A plain mumon command runs in this process, because starting Python and loading the kernels takes longer than most
+    commands.
     """
     words = shlex.split(line)
     if words[0] == "mumon" and not SHELL & set(re.sub(r"'[^']*'|\"[^\"]*\"", "", line)):
@@ -84,21 +85,21 @@ def run_line(line: str) -> tuple[int, str]:
 
 
 def run_here(arguments: list[str]) -> tuple[int, str]:
-    """The command line in this process."""
+    """Run the command line in this process and return its exit code and error."""
     from mumon import cli
 
-    kept, sys.argv = sys.argv, ["mumon", *arguments]
+    arguments_before, sys.argv = sys.argv, ["mumon", *arguments]
     try:
         cli.main()
-    except SystemExit as ended:
-        return int(ended.code or 0), "see the captured standard error"
+    except SystemExit as stop:
+        return int(stop.code or 0), "see the captured standard error"
     finally:
-        sys.argv = kept
+        sys.argv = arguments_before
     return 0, ""
 
 
-def option_names(line: str) -> Iterator[tuple[list[str], str]]:
-    """The options of a mumon command, each with the command that it belongs to."""
+def find_options(line: str) -> Iterator[tuple[list[str], str]]:
+    """Yield the options of a mumon command, each with the command that it belongs to."""
     with contextlib.suppress(ValueError):
         words = shlex.split(line)
         command = words[1:2] if words[1:2] != ["data"] else words[1:3]

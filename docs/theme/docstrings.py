@@ -1,7 +1,7 @@
-"""A Griffe extension: what mumon's docstrings leave to the reader, spelt out for the pages.
+"""A Griffe extension that adapts mumon's docstrings to the pages.
 
-Examples stand after the prose, without a heading, and Markdown would take `>>>` for quotations. Parameters that are
-told of together (`tokenize, lowercase`) share a paragraph, and Griffe would give all of them the type of the first.
+Examples come after the prose, without a heading, and Markdown would take `>>>` for quotations. Parameters that are
+described together (`tokenize, lowercase`) share a paragraph, and Griffe would give all of them the type of the first.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ PARAMETERS = re.compile(r"(?<=^Parameters\n----------\n).*?(?=^\w+\n---|\Z)", re
 NAMES = re.compile(r"^((?:\w+,[ \n])+\w+)\n((?:[ \t]+.*\n?|\n(?=[ \t]))+)", re.MULTILINE)
 
 
-def fenced(text: str) -> str:
-    """Put every paragraph that begins with >>> between fences."""
+def fence_examples(text: str) -> str:
+    """Put fences around every paragraph that begins with >>>."""
     paragraphs = re.split(r"\n[ \t]*\n", text)
-    shown = [f"```pycon\n{each}\n```" if each.lstrip("\n").startswith(">>>") else each for each in paragraphs]
-    return "\n\n".join(shown)
+    fenced = [f"```pycon\n{each}\n```" if each.lstrip("\n").startswith(">>>") else each for each in paragraphs]
+    return "\n\n".join(fenced)
 
 
-def one_by_one(text: str) -> str:
-    """Give each parameter of a group a paragraph of its own."""
+def split_parameters(text: str) -> str:
+    """Give each parameter of a group its own paragraph."""
 
-    def apart(group: re.Match[str]) -> str:
+    def split_group(group: re.Match[str]) -> str:
         first, *others = re.split(r",\s", group[1])
         short = re.split(r"(?<=\.)\s", group[2].strip())[0]  # one sentence is enough for the others
         return "".join([f"{first}\n{group[2].rstrip()}\n", *(f"{name}\n    {short}\n" for name in others)])
 
-    return PARAMETERS.sub(lambda section: NAMES.sub(apart, section[0]), text)
+    return PARAMETERS.sub(lambda section: NAMES.sub(split_group, section[0]), text)
 
 
 class Docstrings(Extension):
@@ -41,6 +41,6 @@ class Docstrings(Extension):
         docstring: Docstring | None = obj.docstring
         if docstring is None:
             return
-        docstring.value = one_by_one(docstring.value)
+        docstring.value = split_parameters(docstring.value)
         if ">>>" in docstring.value and not EXAMPLES.search(docstring.value):
-            docstring.value = fenced(docstring.value)
+            docstring.value = fence_examples(docstring.value)

@@ -61,7 +61,7 @@ def _anchor(name: str) -> str:
 
 
 def _tables(text: str) -> str:
-    """Turn lists of `* `option`: meaning` into tables, and drop those of sub-commands, which have their own sections."""
+    """Turn lists of `* `option`: meaning` into tables; drop lists of sub-commands, which have their own sections."""
     lines: list[str] = []
     text = re.sub(r"\*\*Commands\*\*:\n\n(\* .*\n)+", "", text).replace("```console\n$ ", "```console\n")
     for line in text.split("\n"):

@@ -1,4 +1,4 @@
-"""The documentation: every block runs as it is printed, every link leads somewhere, and the site is built from it."""
+"""The documentation: every block runs as printed, every link works, and the site can be built."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.documents import NOT_HERE, ROOT, blocks, option_names, run_line, write_files
+from tests.documents import ROOT, SKIPPED, find_blocks, find_options, run_line, write_files
 
 DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "paper-report" not in path.parts)
-LINKING = [*PAGES, *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"))]
+LINKING = [*PAGES, *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "CODE_OF_CONDUCT.md"))]
 RUN, SHOWN = {"python", "sh"}, {"console", "text", "pycon", "json", "bibtex", "toml"}
 PEERS = {
     "gensim",
@@ -42,13 +42,13 @@ def name_of(path):
     return str(path.relative_to(ROOT))
 
 
-def to_run(page):
-    return [block for block in blocks(page.read_text()) if block.kind in RUN]
+def blocks_to_run(page):
+    return [block for block in find_blocks(page.read_text()) if block.kind in RUN]
 
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory, planted):
-    """A folder with the files that pages speak of, and a model."""
+    """A folder with the files that pages mention, and a model."""
     home = tmp_path_factory.mktemp("docs")
     write_files(home, planted)
     from mumon import Word2Vec
@@ -57,70 +57,72 @@ def prepared(tmp_path_factory, planted):
     return home
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if to_run(page)], ids=name_of)
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks_to_run(page)], ids=name_of)
 def test_the_blocks_of_a_page_run_one_after_the_other(page, prepared, kernels, tmp_path, monkeypatch):
     here = shutil.copytree(prepared, tmp_path / "here")
     monkeypatch.chdir(here)
     monkeypatch.setenv("MUMON_DATA", str(here / "data"))
-    monkeypatch.setenv("NUMBA_CACHE_DIR", kernels["NUMBA_CACHE_DIR"])  # what is started finds them compiled
+    monkeypatch.setenv("NUMBA_CACHE_DIR", kernels["NUMBA_CACHE_DIR"])  # so that started processes find compiled kernels
     names: dict[str, object] = {"__name__": "__main__"}
-    for block in to_run(page):
+    for block in blocks_to_run(page):
         if block.kind == "python":
             try:
                 exec(compile("\n" * block.line + block.text, str(page), "exec"), names)
             except ModuleNotFoundError as error:
                 if (error.name or "").split(".")[0] not in PEERS:
                     raise
-                pytest.skip(f"{error.name} is not here, and the rest of the page builds on it")
+                pytest.skip(f"{error.name} is not installed, and the rest of the page needs it")
             continue
         for line in block.lines():
-            if not line.startswith(NOT_HERE):
+            if not line.startswith(SKIPPED):
                 code, reason = run_line(line)
                 assert code == 0, f"{name_of(page)}, block at line {block.line}: {line}: exit code {code}: {reason}"
 
 
 @cache
-def help_of(*command):
+def read_options(*command):
     words = [sys.executable, "-m", "mumon", *command, "--help"]
     environment = {**os.environ, "COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"}
-    told = subprocess.run(words, capture_output=True, text=True, env=environment)
-    assert told.returncode == 0, f"mumon {' '.join(command)} is no command: {told.stderr}"
-    return set(re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", told.stdout))
+    run = subprocess.run(words, capture_output=True, text=True, env=environment)
+    assert run.returncode == 0, f"mumon {' '.join(command)} is not a command: {run.stderr}"
+    return set(re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", run.stdout))
 
 
 def test_the_options_of_commands_that_are_only_shown_exist():
     shown = {
         (tuple(command), option): name_of(path)
         for path in LINKING
-        for block in blocks(path.read_text())
+        for block in find_blocks(path.read_text())
         if block.kind in ("console", "sh")
         for line in block.lines()
         if line.startswith("mumon ")
-        for command, option in option_names(line)
+        for command, option in find_options(line)
     }
     assert len(shown) > 40
-    missing = [f"{shown[key]}: mumon {' '.join(key[0])} {key[1]}" for key in shown if key[1] not in help_of(*key[0])]
+    missing = [
+        f"{shown[key]}: mumon {' '.join(key[0])} {key[1]}" for key in shown if key[1] not in read_options(*key[0])
+    ]
     assert not missing
 
 
 @pytest.mark.parametrize("page", LINKING, ids=name_of)
-def test_every_fence_says_what_is_inside_and_links_lead_somewhere(page):
+def test_every_fence_has_a_known_kind_and_every_link_a_target(page):
     text = page.read_text()
-    kinds = {block.kind for block in blocks(text)}
-    assert kinds <= RUN | SHOWN, "a fence of an unknown kind is neither run nor known to be only shown"
+    kinds = {block.kind for block in find_blocks(text)}
+    assert kinds <= RUN | SHOWN, "a fence of this kind is neither run nor marked as only shown"
     prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     for found in LINK.finditer(prose):
         target = (found[1] or found[2]).split("#")[0]
         if target and not re.match(r"[a-z]+:", target):
-            assert (page.parent / target).exists(), f"{name_of(page)} links to {target}, which is not there"
+            assert (page.parent / target).exists(), f"{name_of(page)} links to {target}, which does not exist"
 
 
 @pytest.mark.parametrize("page", sorted((DOCS / "how-to").glob("*.md")), ids=name_of)
-def test_a_guide_tells_how_to_install_what_it_imports_before_it_does(page):
+def test_a_guide_shows_how_to_install_what_it_imports_first(page):
     extras = {"sklearn": "mumon[sklearn]", "usearch": "mumon[index]", "sentence_transformers": "sentence-transformers"}
-    here = {*sys.stdlib_module_names, "mumon", "numpy", "scipy", "pyarrow"}  # of Python, or of mumon
+    here = {*sys.stdlib_module_names, "mumon", "numpy", "scipy", "pyarrow"}  # part of Python, or installed with mumon
     installed: set[str] = set()
-    for block in blocks(page.read_text()):
+    for block in find_blocks(page.read_text()):
         for line in block.lines():
             if line.startswith("pip install "):
                 installed.update(shlex.split(line, comments=True)[2:])
@@ -136,7 +138,7 @@ def test_every_page_of_the_guides_can_be_reached_from_the_first():
     assert not [str(path) for path in guides if f"]({path.as_posix()})" not in start]
 
 
-def test_numbers_with_an_interval_are_those_of_the_pages_that_tests_hold_to_the_results():
+def test_numbers_with_an_interval_are_those_of_pages_that_tests_compare_with_results():
     measured = re.compile(r"\d+\.\d+ ± \d+\.\d+")
     sources = ["README.md", *(f"docs/{name}.md" for name in ("findings", "rates", "extrinsic", "speed"))]
     known = {number for name in sources for number in measured.findall((ROOT / name).read_text())}
@@ -160,7 +162,7 @@ def test_the_figure_of_the_gradient_shows_what_the_page_says(monkeypatch):
         assert (cos == pytest.approx(1)) == (C == 1)
 
 
-def test_the_notebook_runs_and_is_kept_without_outputs(kernels, tmp_path, monkeypatch):
+def test_the_notebook_runs_and_is_stored_without_outputs(kernels, tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", kernels["NUMBA_CACHE_DIR"])
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
@@ -188,16 +190,20 @@ def test_the_citation_is_of_this_version_and_names_the_paper():
     yaml = pytest.importorskip("yaml")
     from mumon import __version__
 
-    told = yaml.safe_load((ROOT / "CITATION.cff").read_text())
-    assert {"cff-version", "message", "title", "authors", "type", "license", "references"} <= set(told)
-    assert (told["cff-version"], str(told["version"]), told["license"]) == ("1.2.0", __version__, "Apache-2.0")
-    paper = told["references"][0]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert {"cff-version", "message", "title", "authors", "type", "license", "references"} <= set(citation)
+    assert (citation["cff-version"], str(citation["version"]), citation["license"]) == (
+        "1.2.0",
+        __version__,
+        "Apache-2.0",
+    )
+    paper = citation["references"][0]
     assert paper["title"] == "Corrected CBOW Performs as well as Skip-gram" and paper["year"] == 2021
     assert [author["family-names"] for author in paper["authors"]] == ["İrsoy", "Benton", "Stratos"]
     assert f"[{__version__}]" in (ROOT / "CHANGELOG.md").read_text()
 
 
-def test_the_site_is_built_without_a_warning_and_needs_nothing_from_elsewhere(tmp_path):
+def test_the_site_is_built_without_a_warning_and_loads_nothing_from_other_sites(tmp_path):
     pytest.importorskip("material")
     pytest.importorskip("mkdocstrings")
     call = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]

@@ -1,4 +1,4 @@
-"""The examples run as they are printed, and what they tell is true; integers are tokens like others."""
+"""The examples run as printed and what they print is true; integers work as tokens."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 
 @pytest.fixture(autouse=True)
-def found(monkeypatch):
+def import_from_examples(monkeypatch):
     monkeypatch.syspath_prepend(str(EXAMPLES))
 
 
-def shown(path):
-    """Whether a file is a picture of a size that can be looked at, with more than one colour in it."""
+def is_picture(path):
+    """Return whether a file is a picture of a readable size with more than one colour."""
     data = path.read_bytes()
     width, height = struct.unpack(">II", data[16:24])
     return data.startswith(PNG) and width > 600 and height > 300 and len(data) > 20_000
@@ -41,11 +41,11 @@ def test_item2vec_guesses_the_next_item_far_better_than_popularity_and_not_worse
     assert rates["mumon"] > 2 * rates["popularity"]
     assert rates["mumon"] > 0.85 * rates["going together"]
     assert rates["mumon"] > rates.get("gensim", 0) - 0.03
-    assert shown(tmp_path / "items.png")
-    told = capsys.readouterr().out
-    assert "480 items" in told and told.count("Near ") == 3
+    assert is_picture(tmp_path / "items.png")
+    printed = capsys.readouterr().out
+    assert "480 items" in printed and printed.count("Near ") == 3
     alike = 0
-    for line in told.splitlines():
+    for line in printed.splitlines():
         if line.startswith("Near "):  # the category of the item and those of its four neighbours
             first, *others = (part.split(")")[0] for part in line.split("(")[1:])
             alike += others.count(first)
@@ -82,9 +82,9 @@ def test_an_example_that_cannot_draw_says_so_in_one_sentence_before_it_works(nam
     paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     call = [sys.executable, str(EXAMPLES / f"{name}.py"), "--small", "--out", str(tmp_path / "map.png")]
-    told = subprocess.run(call, env=environment, cwd=tmp_path, capture_output=True, text=True)
-    assert (told.returncode, told.stdout) == (1, "")
-    assert len(told.stderr.splitlines()) == 1 and told.stderr.endswith("pip install 'mumon[plot]'\n")
+    printed = subprocess.run(call, env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert (printed.returncode, printed.stdout) == (1, "")
+    assert len(printed.stderr.splitlines()) == 1 and printed.stderr.endswith("pip install 'mumon[plot]'\n")
 
 
 def test_simulated_sessions_are_what_they_are_said_to_be(tmp_path):
@@ -115,9 +115,9 @@ def test_deepwalk_puts_modules_of_a_package_together(tmp_path, capsys):
     assert shares["mumon"] > 5 * shares["at random"]
     assert shares["mumon"] > shares["own imports"] + 0.1
     assert shares["mumon"] > shares.get("gensim", 0) - 0.05
-    assert shown(tmp_path / "modules.png")
-    told = capsys.readouterr().out
-    near = next(line for line in told.splitlines() if "near json:" in line)
+    assert is_picture(tmp_path / "modules.png")
+    printed = capsys.readouterr().out
+    near = next(line for line in printed.splitlines() if "near json:" in line)
     assert "json.encoder" in near or "json.decoder" in near
 
 
@@ -171,8 +171,8 @@ def test_integers_stay_integers(circles, tmp_path):
 
 def test_integers_in_lists_arrays_and_matrices_are_the_same_tokens():
     rows = np.random.default_rng(0).integers(30, size=(400, 12))
-    given = [rows.tolist(), list(rows.astype(np.int32)), rows, list(map(tuple, rows.astype(np.uint8)))]
-    models = [Word2Vec(each, min_count=1, vector_size=8, workers=1, epochs=2, progress=False) for each in given]
+    inputs = [rows.tolist(), list(rows.astype(np.int32)), rows, list(map(tuple, rows.astype(np.uint8)))]
+    models = [Word2Vec(each, min_count=1, vector_size=8, workers=1, epochs=2, progress=False) for each in inputs]
     for model in models[1:]:
         assert model.wv.index_to_key == models[0].wv.index_to_key
         assert np.array_equal(model.wv.vectors, models[0].wv.vectors)

@@ -1,4 +1,4 @@
-"""The README keeps its word: every command and every code block runs as it is printed."""
+"""The README is true: every command and code block runs as printed, and its numbers are those of committed results."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from pathlib import Path
 
 import pytest
 
-from tests.documents import NOT_HERE, blocks, run_line, write_files
+from tests.documents import SKIPPED, find_blocks, run_line, write_files
 
 README = Path(__file__).parents[2] / "README.md"
-BLOCKS = blocks(README.read_text())
+BLOCKS = find_blocks(README.read_text())
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 COMMANDS = [
     line
     for block in BLOCKS
     if block.kind == "sh"
     for line in block.lines()
-    if not line.startswith(NOT_HERE) and (HAS_TORCH or "--extrinsic" not in line)
+    if not line.startswith(SKIPPED) and (HAS_TORCH or "--extrinsic" not in line)
 ]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, planted):
-    """The files that the README speaks of, small."""
+    """Small versions of the files that the README mentions."""
     home = tmp_path_factory.mktemp("readme")
     write_files(home, planted)
     return home
@@ -47,7 +47,7 @@ def test_the_shell_commands_run_one_after_the_other(folder, kernels, monkeypatch
     shutil.rmtree(folder / "king.mumon", ignore_errors=True)
     monkeypatch.chdir(folder)
     monkeypatch.setenv("MUMON_DATA", str(folder / "data"))
-    monkeypatch.setenv("NUMBA_CACHE_DIR", kernels["NUMBA_CACHE_DIR"])  # what is started finds them compiled
+    monkeypatch.setenv("NUMBA_CACHE_DIR", kernels["NUMBA_CACHE_DIR"])  # so that started processes find compiled kernels
     for command in COMMANDS:
         code, reason = run_line(command)
         assert code == 0, f"{command}: exit code {code}: {reason}"
@@ -72,19 +72,19 @@ def test_the_demo_trains_on_the_documentation_of_this_python(capfd, monkeypatch,
 REPORT = README.parent / "docs" / "paper-report"
 
 
-def reported(name):
-    """The data of a section of the committed report."""
+def read_report(name):
+    """Return the data of a section of the committed report."""
     return json.loads((REPORT / "data" / f"{name}.json").read_text())["data"]
 
 
-def table_under(text, head):
-    """The rows of the table whose head begins so, that one included, without stars."""
+def read_table(text, head):
+    """Return the rows of the table whose header starts with `head`, header included, without stars."""
     lines = (head + text.split(head)[1]).split("\n\n")[0].splitlines()
     return [[cell.strip(" *") for cell in line.split("|")[1:-1]] for line in lines if not line.startswith("|---")]
 
 
-def decimals(text):
-    """The numbers with a point in a text."""
+def find_decimals(text):
+    """Return the numbers with a decimal point in a text."""
     return set(re.findall(r"(?<![\w.])\d+\.\d+(?!\.?\w)", text))
 
 
@@ -92,15 +92,15 @@ def decimals(text):
 def test_every_number_of_the_results_is_in_the_committed_report(name):
     text = (README.parent / name).read_text()
     results = text.split("## Results")[1].split("## How fast")[0] if name == "README.md" else text
-    known = decimals(re.sub(r'src="[^"]*"', "", (REPORT / "index.html").read_text()))
-    assert len(decimals(results)) > 40
-    assert decimals(results) <= known, sorted(decimals(results) - known)
+    known = find_decimals(re.sub(r'src="[^"]*"', "", (REPORT / "index.html").read_text()))
+    assert len(find_decimals(results)) > 40
+    assert find_decimals(results) <= known, sorted(find_decimals(results) - known)
 
 
 def test_table_1_is_that_of_the_committed_report():
-    data = reported("table1")
+    data = read_report("table1")
     rows = {row["system"]: row for row in data["rows"]}
-    head, *table = table_under(README.read_text(), "| | rate | ws353")
+    head, *table = read_table(README.read_text(), "| | rate | ws353")
     assert head[2:] == [*data["tasks"], "mean"]
     assert [name for name, *_ in table] == list(rows)
     for name, rate, *scores, mean in table:
@@ -113,8 +113,8 @@ def test_table_1_is_that_of_the_committed_report():
 def test_the_table_of_results_is_that_of_the_committed_run():
     folder = README.parent / "benchmarks/results/wikipedia-700k"
     summary = {row["name"]: row for row in json.loads((folder / "results.json").read_text())["summary"]}
-    given = {row["name"]: row["seconds"] for row in reported("times")["given"]["rows"]}
-    assert given == {name: row["seconds"] for name, row in summary.items()}
+    seconds = {row["name"]: row["seconds"] for row in read_report("times")["given"]["rows"]}
+    assert seconds == {name: row["seconds"] for name, row in summary.items()}
     table = README.read_text().split("## Results")[1].split("![")[0]
     rows = [[cell.strip(" *") for cell in line.split("|")[1:-1]] for line in table.splitlines() if line.startswith("|")]
     assert len(rows) == 2 + 7
@@ -126,16 +126,16 @@ def test_the_table_of_results_is_that_of_the_committed_run():
 
 
 def test_the_table_of_real_tasks_is_that_of_the_committed_run():
-    told = json.loads((README.parent / "benchmarks/results/extrinsic.json").read_text())
-    scores = {(row["model"], row["task"]): row for row in told["scores"]}
-    given = {(row["model"], row["task"]): row["score"] for row in reported("extrinsic")["scores"]}
-    assert given == {pair: row["score"] for pair, row in scores.items()}
+    results = json.loads((README.parent / "benchmarks/results/extrinsic.json").read_text())
+    scores = {(row["model"], row["task"]): row for row in results["scores"]}
+    reported = {(row["model"], row["task"]): row["score"] for row in read_report("extrinsic")["scores"]}
+    assert reported == {pair: row["score"] for pair, row in scores.items()}
     table = (README.parent / "docs/extrinsic.md").read_text().split("| | SST-2 |")[1].split("\n\n")[0]
     rows = [[cell.strip(" *") for cell in line.split("|")[1:-1]] for line in table.splitlines() if line.startswith("|")]
     assert [name for name, *_ in rows[1:]] == [
         "random", "glove", "gensim skip-gram", "gensim CBOW", "mumon skip-gram", "mumon CBOW, faulty", "mumon CBOW"
     ]  # fmt: skip
     for name, *cells in rows[1:]:
-        found = [scores[name, task] for task in told["tasks"]]
+        found = [scores[name, task] for task in results["tasks"]]
         assert cells == [f"{row['score']:.1f} ± {(row['high'] - row['low']) / 2:.1f}" for row in found]
-    assert len(told["settings"]["seeds"]) >= 2 and told["tasks"][-1] == "ner-tuned"
+    assert len(results["settings"]["seeds"]) >= 2 and results["tasks"][-1] == "ner-tuned"
