@@ -4,7 +4,7 @@ import signal
 
 
 def main() -> None:
-    """Run the command line; until a command begins, while modules are loaded, Ctrl-C ends it without a word."""
+    """Run the command line; Ctrl-C while modules are still being loaded ends it silently."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     from mumon.cli import main as run

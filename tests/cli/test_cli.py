@@ -204,6 +204,21 @@ def test_help_tells_the_defaults(run, monkeypatch):
         assert default in out
 
 
+@pytest.mark.parametrize("command", [["train"], ["sweep"], ["eval"], ["paper"], ["data", "list"], []], ids=str)
+def test_help_shows_no_type_of_a_flag_and_arguments_in_capitals(run, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "200")
+    code, out, _ = run(*command, "--help")
+    assert code == 0 and "--help" in out and "bool" not in out
+    assert not re.search(r"[\[{][a-z]+[\]}]", out.partition("─")[0])
+
+
+@pytest.mark.parametrize("name", ["--workers", "--threads"])
+def test_workers_are_threads(run, corpus, name):
+    assert run("train", corpus, "-o", "m", "--dim", 4, "--epochs", 1, name, 2, "-q")[0] == 0
+    assert Word2Vec.load("m").settings.workers == 2
+    assert run("vocab", corpus, name, 1)[0] == 0
+
+
 def test_quiet_says_nothing(run, corpus):
     assert run("train", corpus, "-o", "m", *TRAIN, "--epochs", 1, "--quiet") == (0, "", "")
 

@@ -387,7 +387,7 @@ def test_where_no_cluster_answers_one_sentence_says_so(tmp_path):
 
 def test_the_command_line_trains_on_the_cluster(cluster, files, kernels, tmp_path):
     options = ["--dim", "24", "--min-count", "1", "--sample", "0", "--epochs", "5", "--sync-every", "1k"]
-    target = ["-o", str(tmp_path / "m"), "--ray", cluster.address, "--workers", "2"]
+    target = ["-o", str(tmp_path / "m"), "--ray", cluster.address, "--nodes", "2"]
     command = [sys.executable, "-m", "mumon", "train", *map(str, files), *target, *options]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=120, env=kernels)
     assert ended.returncode == 0, ended.stderr

@@ -118,7 +118,7 @@ def test_given_numbers_take_the_place_of_what_the_text_says(one_trial, run, corp
     told = estimated(run, corpus, *SMALL, "--tokens", "1M", "--words", "5k")
     assert (told["tokens"], told["words"]) == (10**6, 5000) and not told["exact"]
     assert told["sentences"] == pytest.approx(plain["sentences"] * 10**6 / plain["tokens"], abs=1)
-    nodes = estimated(run, corpus, *SMALL, "--ray", "auto", "--workers", 4)
+    nodes = estimated(run, corpus, *SMALL, "--ray", "auto", "--nodes", 4)
     assert nodes["nodes"] == 4 and any("network is not counted" in note for note in nodes["notes"])
 
 
@@ -208,7 +208,15 @@ MISTAKES = {
     "no words at all": (["--estimate", "--tokens", "5", "--words", "0"], 1, "--words is '0'"),
     "standard input": (["-", "--estimate"], 1, "only once"),
     "a missing corpus": (["corpus.tx", "--estimate"], 1, "did you mean"),
-    "workers without a cluster": (["corpus.txt", "-o", "m", "--workers", "2"], 1, "--threads 2"),
+    "nodes without a cluster": (["corpus.txt", "-o", "m", "--nodes", "2"], 1, "--workers 2"),
+    "workers that may be nodes": (["corpus.txt", "-o", "m", "--ray", "auto", "--workers", "2"], 1, "write --nodes 2"),
+    "nodes as they were once named": (
+        ["corpus.txt", "-o", "m", "--ray", "auto", "--workers", "2", "--threads", "4"],
+        1,
+        "write --nodes 2",
+    ),
+    "two numbers of threads": (["corpus.txt", "-o", "m", "--workers", "2", "--threads", "4"], 1, "the same option"),
+    "nodes of an estimate": (["corpus.txt", "--estimate", "--ray", "auto"], 1, "--nodes 8"),
     "exchanges without a cluster": (["corpus.txt", "-o", "m", "--sync-every", "2M"], 1, "--ray"),
     "no number of exchanges": (
         ["corpus.txt", "-o", "m", "--ray", "auto", "--sync-every", "x"],
@@ -242,7 +250,7 @@ def test_the_options_of_a_cluster_reach_the_model(run, corpus, monkeypatch):
 
     assert run("train", corpus, "-o", "old", *SMALL, "-q")[0] == 0
     monkeypatch.setattr(model, "Word2Vec", Told)
-    url, arguments = "s3://bucket/text.txt", ["--ray", "local", "--workers", 3, "--sync-every", "1.5M", "--threads", 2]
+    url, arguments = "s3://bucket/text.txt", ["--ray", "local", "--nodes", 3, "--sync-every", "1.5M", "--threads", 2]
     expected = Cluster("local", nodes=3, workers=2, sync_every=1_500_000)
     for more in ([], ["--from", "old"]):
         assert run("train", url, "-o", "m", *arguments, *more)[0] == 1

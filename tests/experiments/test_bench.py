@@ -222,10 +222,10 @@ def test_stopping_keeps_what_is_done_and_ends_what_runs(home, environment, tmp_p
         (["--external", "x=run {corpus"], "cannot be read (expected '}' before end of string)"),
         (["--external", "run {corpus} {output}"], "is not NAME=COMMAND"),
         (["--external", "mumon CBOW=x {corpus} {output}"], "'mumon-cbow' is the id of two systems"),
-        (["--threads", "two"], "--threads is 'two'; write whole numbers"),
+        (["--threads", "two"], "--workers is 'two'; write whole numbers"),
         (["--threads", "0"], "give at least 1 of each"),
         (["--reference", "koan"], "the reference 'koan' is none of the"),
-        (["--machine"], "--sampler and --machine are benchmarks of their own"),
+        (["--machine"], "--sampler and --machine are separate benchmarks"),
     ],
 )
 def test_mistakes_are_refused_in_a_sentence(run, home, arguments, sentence):

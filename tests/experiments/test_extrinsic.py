@@ -465,7 +465,7 @@ def test_ctrl_c_keeps_what_is_trained_and_leaves_no_process(mirror, saved, tmp_p
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert err.endswith("stopped; what is trained is kept, and the same command goes on\n") and "Traceback" not in err
+    assert err.endswith("stopped; what is trained is kept, and the same command resumes\n") and "Traceback" not in err
     assert len(list(tmp_path.glob("*.dev.json"))) >= 2
     time.sleep(0.2)
     before = len(list(tmp_path.iterdir()))

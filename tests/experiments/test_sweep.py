@@ -549,7 +549,7 @@ def test_a_slip_in_the_shell_is_one_sentence(run, files, arguments, code, messag
 def test_ctrl_c_says_what_is_kept_and_how_to_go_on(run, monkeypatch):
     monkeypatch.setattr("mumon.cli.options.reporter", lambda quiet: Heard(stop_at=3))
     code, _, err = run("sweep", "corpus.txt", "-o", "s", *FLAGS, "--lr", "0.05,0.1")  # stage 1 reads the corpus
-    assert code == 130 and err.strip() == "mumon: stopped; 1 finished run is kept, and the same command goes on"
+    assert code == 130 and err.strip() == "mumon: stopped; 1 finished run is kept, and the same command resumes"
 
 
 # The plot.

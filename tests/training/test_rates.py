@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mumon import Vocabulary, Word2Vec, corpus_from_sentences, random_walks
-from mumon.cli.demo_text import documentation
+from mumon.cli.demo import read_documentation
 from mumon.errors import MumonError, OptionError, TrainingError
 from mumon.training import trainer as training
 from mumon.training.rates import choose_alpha, default_alpha
@@ -135,7 +135,7 @@ def test_the_rule_is_safe_for_many_noise_words(objective, negative, items):
 
 @pytest.fixture(scope="module")
 def ordinary():
-    return corpus_from_sentences(documentation())
+    return corpus_from_sentences(read_documentation())
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)

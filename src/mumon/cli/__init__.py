@@ -1,9 +1,10 @@
-"""The command line. Each command has a file; heavy imports wait until a command runs, so that --help is instant."""
+"""The command line: a file for each command. Heavy imports wait until a command runs, so that --help is instant."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import io
 import os
 import sys
@@ -11,10 +12,10 @@ from collections.abc import Callable
 from typing import IO, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from mumon import __version__
 from mumon.cli import (
-    analogy,
     bench,
     convert,
     data,
@@ -33,8 +34,30 @@ from mumon.cli import (
 from mumon.errors import DISK_FULL_ERRNOS, MumonError
 from mumon.utils.signals import Interrupted, raise_on_signals
 
+
+def _simplify(parameters: list[Any]) -> list[Any]:
+    """Let the help show arguments in capitals, and no type of flags: `<bool>` would look as if they took a value."""
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
+        elif parameter.param_type_name == "argument" and parameter.metavar is None:
+            parameter.metavar = parameter.name.upper()
+    return parameters
+
+
+class _Command(TyperCommand):
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _simplify(super().get_params(ctx))
+
+
+class _Group(TyperGroup):
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _simplify(super().get_params(ctx))
+
+
 app = typer.Typer(
     name="mumon",
+    cls=_Group,
     help="Word vectors with the correct CBOW gradient: train, evaluate, look up, convert.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -42,8 +65,8 @@ app = typer.Typer(
 )
 
 
-def _guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """A command whose user's mistakes end in one sentence and exit code 1, never in a traceback; signals in 128 + n."""
+def _guard(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that ends a user's mistakes in one sentence and exit code 1, and signals in code 128 + n."""
 
     @functools.wraps(command)
     def run(*arguments: Any, **options: Any) -> None:
@@ -52,23 +75,23 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
                 command(*arguments, **options)
             sys.stdout.flush()
         except MumonError as error:
-            raise _complaint(str(error), 1) from None
-        except BrokenPipeError:  # whoever read our output has seen enough
+            raise _complain(str(error), 1) from None
+        except BrokenPipeError:  # the reader of our output has closed it, as `head` does
             raise typer.Exit(1) from None
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
-            step = "; make room there, or choose another place" if error.errno in DISK_FULL_ERRNOS else ""
-            raise _complaint(f"{where}{error.strerror or error}{step}", 1) from None
+            step = "; free some space there, or choose another place" if error.errno in DISK_FULL_ERRNOS else ""
+            raise _complain(f"{where}{error.strerror or error}{step}", 1) from None
         except MemoryError as error:
-            raise _complaint(f"there is not enough memory ({error}); ask for fewer words or dimensions", 1) from None
+            raise _complain(f"there is not enough memory ({error}); train fewer words or dimensions", 1) from None
         except Interrupted as stopped:
-            raise _complaint(str(stopped), 128 + stopped.signum) from None
+            raise _complain(str(stopped), 128 + stopped.signum) from None
 
     return run
 
 
 def _flush(stream: IO[str] | None) -> None:
-    """Write out what is left; if nobody takes it, drop it, for Python would end with a code of its own."""
+    """Write out what is left; drop it if the reader is gone, as Python would end with an exit code of its own."""
     try:
         if stream is not None:
             stream.flush()
@@ -76,7 +99,8 @@ def _flush(stream: IO[str] | None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # type: ignore[union-attr]
 
 
-def _complaint(sentence: str, code: int) -> typer.Exit:
+def _complain(sentence: str, code: int) -> typer.Exit:
+    """Print an error in one line, and return the end of the program."""
     with contextlib.suppress(OSError):  # the terminal was closed
         print(f"mumon: {sentence}", file=sys.stderr)
     return typer.Exit(code)
@@ -93,19 +117,28 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "paper": paper.paper,
     "gradcheck": gradcheck.gradcheck,
     "similar": similar.similar,
-    "analogy": analogy.analogy,
+    "analogy": similar.analogy,
     "explore": explore.explore,
     "convert": convert.convert,
     "phrases": phrases.phrases,
     "vocab": vocab.vocab,
     "info": info.info,
 }
-for _name, _command in _COMMANDS.items():
-    app.command(_name)(_guarded(_command))
 
-_data = typer.Typer(help=data.HELP, no_args_is_help=True)
-_data.command("list")(_guarded(data.list_))
-_data.command("get")(_guarded(data.get))
+
+def _register(group: typer.Typer, name: str, command: Callable[..., None]) -> None:
+    """Add a command; the lines of a paragraph in its help are joined, for typer keeps their ends."""
+    paragraphs = inspect.cleandoc(command.__doc__ or "").split("\n\n")
+    text = "\n\n".join(" ".join(paragraph.split("\n")) for paragraph in paragraphs)
+    group.command(name, cls=_Command, help=text)(_guard(command))
+
+
+for _name, _command in _COMMANDS.items():
+    _register(app, _name, _command)
+
+_data = typer.Typer(cls=_Group, help=data.HELP, no_args_is_help=True)
+_register(_data, "list", data.list_)
+_register(_data, "get", data.get)
 app.add_typer(_data, name="data")
 
 
@@ -130,7 +163,7 @@ def _complain_of_usage(error: Exception) -> int:
     if type(error).__name__ != "NoArgsIsHelpError":
         message = error.format_message()  # type: ignore[attr-defined]
         command = getattr(getattr(error, "ctx", None), "command_path", "mumon")
-        _complaint(f"{message[:1].lower()}{message[1:].rstrip('.')} (see {command} --help)", 2)
+        _complain(f"{message[:1].lower()}{message[1:].rstrip('.')} (see {command} --help)", 2)
     return 2
 
 

@@ -26,7 +26,10 @@ def bench(
     output: Annotated[str, typer.Option("-o", "--output", help="The folder for results and plots.")] = "bench-results",
     systems: Annotated[
         str | None,
-        typer.Option(help="Who takes part, by ids separated by commas (default: all installed).", show_default=False),
+        typer.Option(
+            help="Ids of the systems to compare, separated by commas (default: all that are installed).",
+            show_default=False,
+        ),
     ] = None,
     external: Annotated[
         list[str] | None,
@@ -43,27 +46,29 @@ def bench(
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the corpus.")] = 5,
     min_count: Annotated[int, typer.Option(min=1, help="Drop words that occur less often.")] = 5,
     sample: Annotated[float, typer.Option(min=0, help="Subsampling threshold, 0 for none.")] = 1e-3,
-    sentences: Annotated[
-        int | None, typer.Option(min=1, help="Take only the first so many lines.", show_default=False)
-    ] = None,
-    threads: Annotated[
-        str | None, typer.Option(help="Threads, or a list such as 1,2,4 (default: all cores).", show_default=False)
+    sentences: Annotated[int | None, typer.Option(min=1, help="Read only this many lines.", show_default=False)] = None,
+    workers: Annotated[
+        str | None,
+        typer.Option(
+            "--workers", "--threads", help="Threads, or a list such as 1,2,4 (default: all cores).", show_default=False
+        ),
     ] = None,
     scaling: Annotated[bool, typer.Option("--scaling", help="1, 2, 4, … threads, up to all cores.")] = False,
     repeats: Annotated[int, typer.Option(min=1, help="Runs of each system, interleaved.")] = 3,
     reference: Annotated[str, typer.Option(help="The system that speeds are compared with.")] = "gensim-cbow",
-    no_quality: Annotated[bool, typer.Option("--no-quality", help="Time only.")] = False,
-    sampler: Annotated[bool, typer.Option("--sampler", help="Instead: compare ways to draw noise words.")] = False,
-    draws: Annotated[int, typer.Option(min=1, help="With --sampler: how many draws to time.")] = 10_000_000,
+    no_quality: Annotated[bool, typer.Option("--no-quality", help="Measure time and memory alone.")] = False,
+    sampler: Annotated[bool, typer.Option("--sampler", help="Compare ways to draw noise words instead.")] = False,
+    draws: Annotated[int, typer.Option(min=1, help="With --sampler: the number of draws to time.")] = 10_000_000,
     vocab: Annotated[str, typer.Option(help="With --sampler: sizes of the vocabulary.")] = "1e3,1e4,1e5,1e6,1e7",
-    machine: Annotated[bool, typer.Option("--machine", help="Instead: describe and measure this machine.")] = False,
+    machine: Annotated[bool, typer.Option("--machine", help="Describe and measure this machine instead.")] = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Give the same work to mumon, gensim, word2vec.c and fastText, and compare time, memory and quality.
+    """Train with mumon, gensim, word2vec.c and fastText on the same text, and compare time, memory and quality.
 
-    Each run is a process of its own, timed from text to saved vectors; runs are interleaved; every system keeps its own
-    learning rate. OUTPUT gets results.json, results.md and plots. The extra "bench" of mumon installs the peers.
+    Each run is a process of its own, timed from text to saved vectors. Runs are interleaved, and every system has its
+    own default learning rate. OUTPUT gets results.json, results.md and plots. The extra "bench" of mumon installs the
+    other systems.
 
     Example: mumon bench corpus.txt --sentences 100000
     """
@@ -75,17 +80,15 @@ def bench(
     progress = options.reporter(quiet)
     if sampler or machine:
         if corpus or sampler == machine:
-            raise OptionError(
-                "--sampler and --machine are benchmarks of their own; give just one of them, without text"
-            )
+            raise OptionError("--sampler and --machine are separate benchmarks; give 1 of them, and no text")
         _measure_samplers(draws, vocab, Path(output), progress, json, quiet) if sampler else _measure_machine(json)
         return
     if not corpus:
-        raise OptionError("there is no text to train on; name at least 1 file, or ask for --sampler or --machine")
-    ids = None if systems is None else options.names(systems)
+        raise OptionError("there is no text to train on; name at least 1 file, or use --sampler or --machine")
+    ids = None if systems is None else options.split_names(systems)
     chosen = choose_systems(ids, [parse_external_system(given) for given in external or ()])
     work = Work(dim, window, negative, epochs, min_count, sample)
-    how = BenchOptions(_thread_counts(threads, scaling), repeats, sentences, reference, quality=not no_quality)
+    how = BenchOptions(_parse_workers(workers, scaling), repeats, sentences, reference, quality=not no_quality)
     results = _compare(
         {"corpus": corpus, "folder": Path(output), "work": work, "chosen": chosen, "options": how}, progress
     )
@@ -97,22 +100,22 @@ def bench(
         show(results, Path(output))
 
 
-def _thread_counts(given: str | None, scaling: bool) -> list[int] | None:
-    """What --threads lists, or powers of two up to all cores for --scaling."""
+def _parse_workers(text: str | None, scaling: bool) -> list[int] | None:
+    """Return the numbers in --workers, or for --scaling the powers of two up to all cores."""
     from mumon.errors import OptionError
     from mumon.utils.threads import available_cores
 
-    if given is not None:
+    if text is not None:
         try:
-            return [int(part) for part in given.split(",")]
+            return [int(part) for part in text.split(",")]
         except ValueError:
-            raise OptionError(f"--threads is {given!r}; write whole numbers with commas between, such as 1,2") from None
+            raise OptionError(f"--workers is {text!r}; write whole numbers with commas between, such as 1,2") from None
     cores = available_cores()
     return sorted({2**power for power in range(cores.bit_length()) if 2**power < cores} | {cores}) if scaling else None
 
 
 def _compare(arguments: dict[str, Any], progress: Progress) -> Results:
-    """The comparison; Ctrl-C ends in a sentence of its own, for what is done is kept."""
+    """Compare the systems; the message after Ctrl-C says how many runs are kept."""
     from mumon.experiments.bench.comparison import BenchInterrupted, compare
     from mumon.utils.signals import reword_interrupt
 

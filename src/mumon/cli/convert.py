@@ -44,7 +44,7 @@ def convert(
     """
     from mumon.formats.conversion import convert as converted
 
-    options.spare_inputs([], target, source)
+    options.check_output([], target, source)
     with options.reporter(quiet or json) as progress:
         done = converted(source, target, from_format, to_format, limit, dtype, progress)
     if json:

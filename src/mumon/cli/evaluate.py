@@ -90,7 +90,7 @@ def evaluate(
     seeds: extrinsic.Seeds = 1,
     baselines: extrinsic.Baselines = None,
     folder: extrinsic.Folder = None,
-    threads: options.Threads = None,
+    workers: options.Workers = None,
     json: options.Json = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print every score as comma-separated values.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
@@ -112,7 +112,7 @@ def evaluate(
             seeds=range(seed, seed + seeds),
             folder=folder,
             resamples=resamples,
-            threads=threads,
+            workers=workers,
             progress=progress,
             json=json,
             csv=csv,
@@ -124,10 +124,10 @@ def evaluate(
     chosen = [read_task(path, kind="categories") for path in categories or []]
     chosen += [read_task(path, kind="outliers") for path in outliers or []]
     if tasks is not None:
-        chosen = [*load_tasks(options.names(tasks), progress=progress), *chosen]
+        chosen = [*load_tasks(options.split_names(tasks), progress=progress), *chosen]
     elif not chosen:
         chosen = load_tasks(progress=progress)
-    probes = None if words is None else options.names(words)
+    probes = None if words is None else options.split_names(words)
     report = run(
         _load(models),
         chosen,
@@ -136,7 +136,7 @@ def evaluate(
         resamples=resamples,
         restrict_vocab=restrict_vocab,
         probes=probes,
-        workers=threads,
+        workers=workers,
         progress=progress,
     )
     if json:

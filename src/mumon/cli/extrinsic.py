@@ -12,13 +12,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mumon.cli import options
+from mumon.cli.tables import interval, new_table, number, plain, print_table, print_text, signed_interval
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from mumon.experiments.extrinsic import Budget, ExtrinsicReport
     from mumon.utils.progress import Progress
     from mumon.vectors.word_vectors import WordVectors
 
 PANEL = "Extrinsic tasks"
+TITLES = {
+    "sst2": "SST-2",
+    "qnli": "QNLI",
+    "mnli-m": "MNLI-m",
+    "mnli-mm": "MNLI-mm",
+    "ner": "NER, frozen",
+    "ner-tuned": "NER, fine-tuned",
+}
+DATA = {"sst2": "SST-2", "qnli": "QNLI", "mnli-m": "MNLI", "ner": "NER"}  # one score for each set of texts
 
 
 class BudgetName(str, Enum):
@@ -71,7 +83,7 @@ def run(
     seeds: Sequence[int],
     folder: str | None,
     resamples: int,
-    threads: int | None,
+    workers: int | None,
     progress: Progress,
     json: bool,
     csv: bool,
@@ -80,7 +92,7 @@ def run(
     from mumon.experiments.extrinsic.evaluate import check_request, evaluate_extrinsic
     from mumon.utils.signals import reword_interrupt
 
-    names, others = options.names(tasks), options.names((baselines or "").lower())
+    names, others = options.split_names(tasks), options.split_names((baselines or "").lower())
     check_request(names, others)  # before the models are read
     try:
         report = evaluate_extrinsic(
@@ -90,20 +102,18 @@ def run(
             budget=budget,
             seeds=seeds,
             folder=folder,
-            workers=threads,
+            workers=workers,
             resamples=resamples,
             progress=progress,
         )
     except KeyboardInterrupt as error:
-        raise reword_interrupt(error, "stopped; what is trained is kept, and the same command goes on") from None
+        raise reword_interrupt(error, "stopped; what is trained is kept, and the same command resumes") from None
     if json:
         print(json_.dumps(report.to_json(), ensure_ascii=False))
     elif csv:
         write_csv(report)
     else:
-        from mumon.cli.extrinsic_tables import show
-
-        show(report)
+        _show(report)
 
 
 def write_csv(report: ExtrinsicReport) -> None:
@@ -120,3 +130,45 @@ def _cell(value: Any) -> Any:
     if isinstance(value, list):
         return " ".join(map(str, value))
     return "" if value != value else value
+
+
+def _show(report: ExtrinsicReport) -> None:
+    """Print the paper's Tables 2 and 3, the differences from the first model, and what was counted."""
+    print_table(_build_scores(report))
+    if len(report.models) > 1:
+        print_table(_build_differences(report))
+    accuracies = [name for name in report.task_names if report.score(report.models[0], name).metric == "accuracy"]
+    units = ["accuracy"] * bool(accuracies) + ["entity F1 (NER)"] * (len(accuracies) < len(report.task_names))
+    seeds = report.settings["seeds"]
+    over = "items and seeds" if len(seeds) > 1 else "items"
+    print_text(
+        f"[dim]{', '.join(units)} × 100; 95 % intervals over {over}, {len(seeds)} seed{'s'[: len(seeds) > 1]}.[/]"
+    )
+    for model in report.models:
+        rows = [score for score in report.scores if score.model == model and score.task in DATA]
+        found = ", ".join(f"{DATA[row.task]} {100 * row.found / row.words:.0f} %" for row in rows)
+        print_text(f"[dim]Running words, marks included, that {plain(model)} has: {found}.[/]")
+
+
+def _build_scores(report: ExtrinsicReport) -> Table:
+    table = new_table("test", "model", *(TITLES[name] for name in report.task_names))
+    for model in report.models:
+        cells = []
+        for name in report.task_names:
+            score = report.score(model, name)
+            cells.append(f"[bold]{number(score.score)}[/] [dim]{interval(score.low, score.high)}[/]")
+        table.add_row(plain(model), *cells)
+    return table
+
+
+def _build_differences(report: ExtrinsicReport) -> Table:
+    first = report.models[0]
+    title = f"is it better than {plain(first)}? (* the interval leaves out zero)"
+    table = new_table(title, "model", *(TITLES[name] for name in report.task_names))
+    for model in report.models[1:]:
+        cells = []
+        for row in report.compare(first, model):
+            mark = "*" if row.low > 0 or row.high < 0 else " "
+            cells.append(f"[bold]{row.difference:+.1f}[/]{mark} [dim]{signed_interval(row.low, row.high)}[/]")
+        table.add_row(plain(model), *cells)
+    return table

@@ -1,11 +1,10 @@
-"""Arguments and options that several commands share, and what they have in common."""
+"""Arguments and options that several commands share, and how they are read and checked."""
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -36,20 +35,29 @@ MinCount = Annotated[
     typer.Option("--min-count", min=0, help="Drop words that occur less often (default: 5).", show_default=False),
 ]
 MaxVocab = Annotated[
-    int | None, typer.Option("--max-vocab", min=1, help="Keep only so many frequent words.", show_default=False)
+    int | None,
+    typer.Option("--max-vocab", min=1, help="Keep only this many words, the most frequent.", show_default=False),
 ]
 Unk = Annotated[
-    str | None, typer.Option("--unk", help="Train this word in place of all dropped ones.", show_default=False)
+    str | None, typer.Option("--unk", help="Train this word instead of all dropped ones.", show_default=False)
 ]
-Threads = Annotated[
+Workers = Annotated[
     int | None,
-    typer.Option("--threads", "--workers", min=1, help="Threads (default: one per core).", show_default=False),
+    typer.Option("--workers", "--threads", min=1, help="Threads (default: one per core).", show_default=False),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 
 
 def reporter(quiet: bool, log_json: bool = False) -> Progress:
-    """What the user asked to see: a bar on a terminal, plain lines elsewhere, JSON lines, or nothing."""
+    """Return the reporter that the user asked for.
+
+    Parameters
+    ----------
+    quiet
+        Report nothing.
+    log_json
+        Print JSON lines on standard output. Otherwise a terminal shows a bar, and a log gets plain lines.
+    """
     from mumon.utils.progress import BarProgress, JsonProgress, LineProgress, Progress
 
     if log_json:
@@ -59,15 +67,29 @@ def reporter(quiet: bool, log_json: bool = False) -> Progress:
     return BarProgress() if sys.stderr.isatty() else LineProgress()
 
 
-def names(text: str) -> list[str]:
-    """The names in a list with commas, as `--tasks` and its like take them."""
+def split_names(text: str) -> list[str]:
+    """Return the names in a comma-separated list, which is what `--tasks` and others take."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def number(name: str, text: str | None) -> int | None:
-    """A number as people write large ones.
+def parse_number(name: str, text: str | None) -> int | None:
+    """Read a whole number that may end in k, M or G (also B).
 
-    >>> number("--tokens", "160G"), number("--words", "1.5M"), number("--words", "5000")
+    Parameters
+    ----------
+    name
+        The option, for the message if the number cannot be read.
+    text
+        What was written, or None if the option was left out.
+
+    Returns
+    -------
+    int or None
+        The number, or None if there is none.
+
+    Examples
+    --------
+    >>> parse_number("--tokens", "160G"), parse_number("--words", "1.5M"), parse_number("--words", "5000")
     (160000000000, 1500000, 5000)
     """
     import re
@@ -83,8 +105,18 @@ def number(name: str, text: str | None) -> int | None:
     return value
 
 
-def spare_inputs(inputs: list[str], output: str, *outputs: str) -> None:
-    """Refuse to write over what is read or written already: `-o corpus.txt` is a slip that would cost the corpus."""
+def check_output(inputs: list[str], output: str, *outputs: str) -> None:
+    """Refuse an output that is also an input or another output: `-o corpus.txt` would overwrite the corpus.
+
+    Parameters
+    ----------
+    inputs
+        Files, folders, globs and URLs that the command reads.
+    output
+        The path to check.
+    outputs
+        Other paths that the command uses.
+    """
     from mumon.corpus.sources import STDIN, find_files
     from mumon.errors import OptionError
 
@@ -98,7 +130,7 @@ def spare_inputs(inputs: list[str], output: str, *outputs: str) -> None:
 
 
 def check_vocabulary_target(path: str) -> None:
-    """Refuse a place for `word count` lines if they cannot be written there, or if anything else is there already."""
+    """Refuse a path for `word count` lines if it cannot be written, or if it is a file of another kind."""
     from mumon.corpus.vocabulary import Vocabulary
     from mumon.errors import FormatError, OptionError
     from mumon.utils.atomic import check_file_target
@@ -109,13 +141,3 @@ def check_vocabulary_target(path: str) -> None:
             Vocabulary.load(target)
         except FormatError:
             raise OptionError(f"{path} exists and is no vocabulary; choose another name or remove it") from None
-
-
-def show_ranking(pairs: list[tuple[str, float]], as_json: bool, about: dict[str, Any]) -> None:
-    """Print words with their scores, for people (a table) or for programs."""
-    if as_json:
-        neighbours = [{"word": word, "score": round(float(score), 6)} for word, score in pairs]
-        print(json.dumps({**about, "neighbours": neighbours}, ensure_ascii=False))
-        return
-    for word, score in pairs:
-        print(f"{score:8.4f}  {word}")

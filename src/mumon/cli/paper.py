@@ -32,12 +32,14 @@ def paper(
     ] = "small",
     corpus: Annotated[
         list[str] | None,
-        typer.Option(help="Text, one sentence per line; small makes up a language without it.", show_default=False),
+        typer.Option(
+            help="Text, one sentence per line; without it, the small scale makes up a language.", show_default=False
+        ),
     ] = None,
     output: Annotated[str, typer.Option("-o", "--output", help="The folder of the report.")] = "paper-report",
     cache: Annotated[
         str | None,
-        typer.Option(help="Where measurements are kept (default: cache in the report's folder).", show_default=False),
+        typer.Option(help="Where measurements are kept (default: the folder cache of the report).", show_default=False),
     ] = None,
     extrinsic: Annotated[
         str | None,
@@ -52,17 +54,15 @@ def paper(
         list[str] | None,
         typer.Option(help="A second corpus, for 768 dimensions and 5 M words (at full scale).", show_default=False),
     ] = None,
-    estimate: Annotated[
-        bool, typer.Option("--estimate", help="Only tell the hours and the memory that it would take.")
-    ] = False,
-    threads: options.Threads = None,
+    estimate: Annotated[bool, typer.Option("--estimate", help="Only estimate the time and the memory.")] = False,
+    workers: options.Workers = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Repeat the paper's experiments, and put each claim beside what was measured here.
+    """Repeat the paper's experiments, and compare each of its claims with what was measured here.
 
-    Writes a report that needs no network, every table as CSV and every figure as SVG and PNG. What has been measured is
-    kept: the same command goes on, and measures only what is new. The full scale first estimates hours and memory.
+    Writes a report that needs no network, every table as CSV and every figure as SVG and PNG. Measurements are kept:
+    the same command resumes, and measures only what is new. The full scale first estimates time and memory.
 
     Example: mumon paper all --scale medium --corpus wiki.txt -o report
     """
@@ -70,11 +70,11 @@ def paper(
 
     progress = options.reporter(quiet)
     if estimate or (scale == "full" and corpus):
-        _estimate(names or ["all"], scale, corpus or [], c4 or [], threads, progress, json and estimate)
+        _estimate(names or ["all"], scale, corpus or [], c4 or [], workers, progress, json and estimate)
     if estimate:
         return
     asked: dict[str, Any] = {"scale": scale, "corpus": corpus, "output": output, "cache": cache, "extrinsic": extrinsic}
-    asked |= {"bench": bench, "c4": c4, "threads": threads, "command": _command(), "progress": progress}
+    asked |= {"bench": bench, "c4": c4, "threads": workers, "command": _command(), "progress": progress}
     report = _run(names or ["all"], asked, progress)
     if json:
         import json as json_
@@ -84,7 +84,7 @@ def paper(
         _show(report)
     if report.failed:
         first, reason = next(iter(report.failed.items()))
-        raise TrainingError(f"{len(report.failed)} of the experiments could not be made, first {first}: {reason}")
+        raise TrainingError(f"{len(report.failed)} experiments failed, the first is {first}: {reason}")
 
 
 def _run(names: list[str], asked: dict[str, Any], progress: Progress) -> PaperReport:
@@ -95,14 +95,14 @@ def _run(names: list[str], asked: dict[str, Any], progress: Progress) -> PaperRe
         return run_paper(names, **asked)
     except (Interrupted, KeyboardInterrupt) as stopped:
         progress.close()
-        kept = asked["cache"] or f"{asked['output']}/cache"
+        cache = asked["cache"] or f"{asked['output']}/cache"
         raise reword_interrupt(
-            stopped, f"stopped; what was measured is kept in {kept}, and the same command goes on"
+            stopped, f"stopped; what was measured is kept in {cache}, and the same command resumes"
         ) from None
 
 
 def _command() -> str:
-    """The command line without its folders, for the report."""
+    """Return the command line without its folders, for the report."""
     words = (re.sub(r"[^=\s]*[/\\\\]", "", word) for word in sys.argv[1:])
     return " ".join(["mumon", *map(shlex.quote, words)])
 
@@ -112,10 +112,11 @@ def _estimate(
     scale: str,
     corpus: list[str],
     c4: list[str],
-    threads: int | None,
+    workers: int | None,
     progress: Progress,
     json: bool,
 ) -> None:
+    """Print what the experiments would take, on standard error."""
     import json as json_
     from dataclasses import asdict
 
@@ -125,7 +126,7 @@ def _estimate(
     from mumon.experiments.paper.scales import find_scale
     from mumon.utils.threads import available_cores
 
-    chosen, workers = find_scale(scale), threads or available_cores()
+    chosen, workers = find_scale(scale), workers or available_cores()
     wanted = {item.name for item in choose_items(names)[0]}
     texts = [
         estimates.measure_corpus(", ".join(names), corpus_from_files(names, workers=workers, progress=progress), chosen)

@@ -54,7 +54,7 @@ def phrases(
     tokenize: options.Tokenize = None,
     lowercase: options.Lowercase = None,
     text_field: options.TextField = None,
-    threads: options.Threads = None,
+    workers: options.Workers = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -69,14 +69,14 @@ def phrases(
 
     targets = [name for name in (output, apply) if name is not None]
     for number, name in enumerate(targets):
-        options.spare_inputs(corpus, name, *targets[:number])
+        options.check_output(corpus, name, *targets[:number])
         check_file_target(name)
     connectors = ENGLISH_CONNECTOR_WORDS if connector_words is Connectors.english else frozenset[str]()
     limit = threshold if threshold is not None else 0.5 if scoring is Scoring.npmi else 10.0
     text = TextOptions(bool(tokenize), bool(lowercase), text_field)
     with options.reporter(quiet or not targets) as progress:
         learnt = Phrases(None, min_count, limit, scoring=scoring.value, connector_words=connectors, progress=progress)
-        encoded = corpus_from_files(corpus, text, workers=threads or available_cores(), progress=progress)
+        encoded = corpus_from_files(corpus, text, workers=workers or available_cores(), progress=progress)
         learnt.add_vocab(encoded)
         frozen = learnt.freeze()
         if apply is not None:

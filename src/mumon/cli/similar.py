@@ -1,8 +1,8 @@
-"""`mumon similar`: the nearest neighbours of words."""
+"""`mumon similar` and `mumon analogy`: look words up in a model."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -22,4 +22,36 @@ def similar(
     from mumon.vectors.word_vectors import WordVectors
 
     pairs = WordVectors.load(model).most_similar(words, topn=topn)
-    options.show_ranking(pairs, json, {"words": words})
+    _show_ranking(pairs, json, {"words": words})
+
+
+def analogy(
+    model: options.Model,
+    a: Annotated[str, typer.Argument(show_default=False)],
+    b: Annotated[str, typer.Argument(show_default=False)],
+    c: Annotated[str, typer.Argument(show_default=False)],
+    topn: options.Count = 5,
+    mul: Annotated[bool, typer.Option("--mul", help="Multiply the cosines (3CosMul) instead of adding them.")] = False,
+    json: options.Json = False,
+) -> None:
+    """Answer "A is to B as C is to …".
+
+    Example: mumon analogy king.mumon man king woman
+    """
+    from mumon.vectors.word_vectors import WordVectors
+
+    vectors = WordVectors.load(model)
+    ask = vectors.most_similar_cosmul if mul else vectors.most_similar
+    _show_ranking(ask(positive=[b, c], negative=[a], topn=topn), json, {"a": a, "b": b, "c": c})
+
+
+def _show_ranking(pairs: list[tuple[str, float]], as_json: bool, query: dict[str, Any]) -> None:
+    """Print words with their scores, a line each, or all of it as JSON together with the query."""
+    import json
+
+    if as_json:
+        neighbours = [{"word": word, "score": round(float(score), 6)} for word, score in pairs]
+        print(json.dumps({**query, "neighbours": neighbours}, ensure_ascii=False))
+        return
+    for word, score in pairs:
+        print(f"{score:8.4f}  {word}")

@@ -89,7 +89,7 @@ def sweep(
     ] = None,
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Train each configuration with so many seeds.")] = 1,
     seed: Annotated[int, typer.Option("--seed", min=0, help="The first seed, also that of --random.")] = 1,
-    threads: options.Threads = None,
+    workers: options.Workers = None,
     tokenize: options.Tokenize = None,
     lowercase: options.Lowercase = None,
     text_field: options.TextField = None,
@@ -123,12 +123,12 @@ def sweep(
     progress = options.reporter(quiet)
     arguments = {
         "folder": output,
-        "tasks": None if tasks is None else options.names(tasks),
+        "tasks": None if tasks is None else options.split_names(tasks),
         "search": "grid" if random is None else "random",
         "draws": random,
         "seed": seed,
         "seeds": range(seed, seed + seeds),
-        "fixed": {name: value for name, value in {**common, "workers": threads}.items() if value is not None},
+        "fixed": {name: value for name, value in {**common, "workers": workers}.items() if value is not None},
         "compare": None if compare is None else NAMES.get(compare.lstrip("-"), compare.replace("-", "_")),
         "progress": progress,
     }
@@ -163,4 +163,4 @@ def _run(corpus: list[str], space: dict[str, Any], arguments: dict[str, Any], pr
         progress.close()
         done = count_finished_runs(arguments["folder"])
         kept = f"{done} finished run{'s' * (done != 1)} {'are' if done != 1 else 'is'} kept"
-        raise reword_interrupt(error, f"stopped; {kept}, and the same command goes on") from None
+        raise reword_interrupt(error, f"stopped; {kept}, and the same command resumes") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -11,11 +12,12 @@ from mumon.cli import train_options as o
 
 if TYPE_CHECKING:
     from mumon.utils.progress import Progress
+    from mumon.word2vec import Word2Vec
 
-# What `Word2Vec` is not told.
-BESIDE_TRAINING = {
-    *("corpus", "output", "save_vocab", "from_", "merge_vocab", "checkpoint_every", "resume", "restart"),
-    *("quiet", "log_json", "ray", "workers", "sync_every", "estimate", "tokens", "words", "json"),
+# Options that `Word2Vec` does not take.
+OTHER_OPTIONS = {
+    *("corpus", "output", "save_vocab", "from_", "merge_vocab", "checkpoint_every", "resume", "restart", "threads"),
+    *("quiet", "log_json", "ray", "nodes", "sync_every", "estimate", "tokens", "words", "json"),
 }
 
 
@@ -51,6 +53,7 @@ def train(
     text_field: options.TextField = None,
     shuffle: o.Shuffle = None,
     seed: o.Seed = None,
+    workers: o.Workers = None,
     threads: o.Threads = None,
     matrices: o.MatricesOption = None,
     checkpoint_every: o.CheckpointEvery = None,
@@ -59,7 +62,7 @@ def train(
     quiet: options.Quiet = False,
     log_json: o.LogJson = False,
     ray: o.Ray = None,
-    workers: o.Workers = None,
+    nodes: o.Nodes = None,
     sync_every: o.SyncEvery = None,
     estimate: o.Estimate = False,
     tokens: o.Tokens = None,
@@ -68,30 +71,37 @@ def train(
 ) -> None:
     """Train word vectors on CORPUS and save them.
 
-    Stopped or killed, it goes on with the same command and --resume.
+    If it is stopped or killed, the same command with --resume continues it.
     Checkpoints are kept in OUTPUT.checkpoints until OUTPUT is saved.
-    With --estimate it only tells what that would take.
+    With --estimate, it only shows how much time, memory and disk the training would take.
 
     Example: mumon train corpus.txt -o king.mumon --dim 300
     """
-    given = o.given_options({name: value for name, value in locals().items() if name not in BESIDE_TRAINING})
+    workers = _choose_workers(workers, threads, ray, nodes)
+    model_options = o.build_model_options({name: v for name, v in locals().items() if name not in OTHER_OPTIONS})
     corpus = corpus or []
-    _check(corpus, output, save_vocab, from_, merge_vocab, given, estimate)
-    exchange = _check_cluster(ray, workers, sync_every, estimate)
+    _check(corpus, output, save_vocab, from_, merge_vocab, model_options, estimate)
+    exchange = _check_cluster(ray, nodes, sync_every, estimate)
     merge = None if merge_vocab is None else merge_vocab.value
-    size = _size(estimate, tokens, words, json)
+    size = _parse_size(estimate, tokens, words, json)
     progress = options.reporter(quiet, log_json)
     if estimate:
-        _estimate(corpus, given, from_, merge, output, checkpoint_every, size, workers or 1, progress, json)
+        model = _build_model(model_options, from_, progress)
+        if from_ is not None:
+            merge = merge or "union"
+        elif model.vocabulary is None:
+            merge = "new"
+        _show_estimate(model, model_options, corpus, merge, output, checkpoint_every, size, nodes or 1, progress, json)
         return
     assert output is not None
     if ray is not None:
         from mumon.distributed import Cluster
 
-        given["backend"] = Cluster(address=ray, nodes=workers, workers=threads, sync_every=exchange)
-    from mumon.cli.train_run import Kept, run_training
+        model_options["backend"] = Cluster(address=ray, nodes=nodes, workers=workers, sync_every=exchange)
+    from mumon.cli.train_run import CheckpointOptions, run_training
 
-    run_training(corpus, given, from_, merge, output, save_vocab, Kept(checkpoint_every, resume, restart), progress)
+    when = CheckpointOptions(checkpoint_every, resume, restart)
+    run_training(corpus, model_options, from_, merge, output, save_vocab, when, progress)
 
 
 def _check(
@@ -100,76 +110,107 @@ def _check(
     save_vocab: str | None,
     from_: str | None,
     merge_vocab: o.MergeVocab | None,
-    given: dict[str, Any],
+    model_options: dict[str, Any],
     estimate: bool,
 ) -> None:
-    """Refuse what cannot be meant, before anything is read."""
+    """Refuse options that contradict each other, before anything is read."""
     from mumon.errors import OptionError
     from mumon.formats import check_target
 
     if not estimate and not corpus:
-        raise typer.BadParameter("there is nothing to read.", param_hint="CORPUS...")
+        raise typer.BadParameter("name at least 1 text to read.", param_hint="CORPUS...")
     if not estimate and output is None:
-        raise typer.BadParameter("it is missing.", param_hint="'-o' / '--output'")
+        raise typer.BadParameter("name the model to write.", param_hint="'-o' / '--output'")
     if output is not None:
-        options.spare_inputs(corpus, output)
+        options.check_output(corpus, output)
         check_target(output)
     if save_vocab is not None:
-        options.spare_inputs(corpus, save_vocab, *([] if output is None else [output]))
+        options.check_output(corpus, save_vocab, *([] if output is None else [output]))
         options.check_vocabulary_target(save_vocab)
     if from_ is None and merge_vocab is not None:
-        raise OptionError("--merge-vocab says what to do with the words of another model; name that with --from")
-    if from_ is not None and ("vector_size" in given or "vocab" in given):
-        raise OptionError("--from brings its own dimension and words; leave out --dim and --vocab")
+        raise OptionError("--merge-vocab is about the words of another model; name that model with --from")
+    if from_ is not None and ("vector_size" in model_options or "vocab" in model_options):
+        raise OptionError("the model of --from has its own dimensions and words; leave out --dim and --vocab")
 
 
-def _check_cluster(ray: str | None, workers: int | None, sync_every: str | None, estimate: bool) -> int | None:
-    """Refuse the options of a cluster where there is none; gives the tokens between exchanges."""
+def _choose_workers(workers: int | None, threads: int | None, ray: str | None, nodes: int | None) -> int | None:
+    """Return the number of threads; refuse `--ray --workers N`, which once meant N machines."""
     from mumon.errors import OptionError
 
-    if ray is None and workers is not None:
+    if ray is not None and workers is not None and nodes is None:
         raise OptionError(
-            f"--workers {workers} asks for nodes of a cluster; name it with --ray, or say --threads {workers} for "
-            "threads of this machine"
+            f"--workers {workers} is a number of threads, not of machines; write --nodes {workers} for machines, or "
+            f"--threads {workers} for threads"
+        )
+    if workers is not None and threads is not None and workers != threads:
+        raise OptionError(f"--workers {workers} and --threads {threads} are the same option; give it once")
+    return threads if workers is None else workers
+
+
+def _check_cluster(ray: str | None, nodes: int | None, sync_every: str | None, estimate: bool) -> int | None:
+    """Refuse the options of a cluster without one; return the tokens between exchanges."""
+    from mumon.errors import OptionError
+
+    if ray is None and nodes is not None:
+        raise OptionError(
+            f"--nodes {nodes} is for a cluster; name the cluster with --ray, or write --workers {nodes} for threads of "
+            "this machine"
         )
     if ray is None and sync_every is not None:
         raise OptionError(f"--sync-every {sync_every} is for the nodes of a cluster; name the cluster with --ray")
-    if estimate and ray is not None and workers is None:
-        raise OptionError("--estimate asks no cluster how many nodes it has, for example 8; say so with --workers 8")
-    return options.number("--sync-every", sync_every)
+    if estimate and ray is not None and nodes is None:
+        raise OptionError("--estimate does not connect to the cluster; give its number of nodes, such as --nodes 8")
+    return options.parse_number("--sync-every", sync_every)
 
 
-def _size(estimate: bool, tokens: str | None, words: str | None, json: bool) -> tuple[int | None, int | None]:
-    """The tokens and words to estimate for, where they are given."""
+def _parse_size(estimate: bool, tokens: str | None, words: str | None, json: bool) -> tuple[int | None, int | None]:
+    """Return the tokens and words to estimate for, if there are any."""
     from mumon.errors import OptionError
 
     for name, value in (("--tokens", tokens), ("--words", words), ("--json", json)):
         if value and not estimate:
-            shown = name if value is True else f"{name} {value}"
-            raise OptionError(f"{shown} is for an estimate, which trains nothing; add --estimate, or leave it out")
-    return options.number("--tokens", tokens), options.number("--words", words)
+            option = name if value is True else f"{name} {value}"
+            raise OptionError(f"{option} is for an estimate, which trains nothing; add --estimate, or leave it out")
+    return options.parse_number("--tokens", tokens), options.parse_number("--words", words)
 
 
-def _estimate(
+def _build_model(model_options: dict[str, Any], from_: str | None, progress: Progress) -> Word2Vec:
+    """Return the untrained model of an estimate."""
+    from mumon.cli.train_run import open_model
+    from mumon.word2vec import Word2Vec
+
+    return Word2Vec(progress=progress, **model_options) if from_ is None else open_model(from_, model_options, progress)
+
+
+def _show_estimate(
+    model: Word2Vec,
+    model_options: dict[str, Any],
     corpus: list[str],
-    given: dict[str, Any],
-    from_: str | None,
-    merge: str | None,
+    merge_vocab: Any,
     output: str | None,
-    every: str | None,
+    checkpoint_every: str | None,
     size: tuple[int | None, int | None],
     nodes: int,
     progress: Progress,
-    json: bool,
+    as_json: bool,
 ) -> None:
-    from mumon.cli.train_estimate import show_estimate
-    from mumon.word2vec import Word2Vec
+    """Estimate the training of a model, and print it."""
+    import json
 
-    if from_ is None:
-        model = Word2Vec(progress=progress, **given)
-        merge = "new" if model.vocabulary is None else None
-    else:
-        from mumon.cli.train_run import starting_model
+    from mumon.corpus.sources import STDIN
+    from mumon.errors import OptionError
+    from mumon.estimate import TrainingPlan, estimate
+    from mumon.estimate.report import format_lines, to_json
+    from mumon.training.checkpoints import DEFAULT_EVERY, Every
 
-        model, merge = starting_model(from_, given, progress), merge or "union"
-    show_estimate(model, given, corpus, merge, output, every, *size, nodes, progress, json)
+    if STDIN in corpus or any(Path(name).is_fifo() for name in corpus):
+        raise OptionError(
+            "standard input and pipes can be read only once; name a file, or give --tokens and --words alone"
+        )
+    rates = (model_options.get(name) for name in ("total_epochs", "alpha", "min_alpha"))
+    epochs = model._plan(model_options.get("epochs"), *rates)[1] if model.history else model.epochs
+    every = Every.parse(checkpoint_every or DEFAULT_EVERY)
+    plan = TrainingPlan(model, epochs, corpus, merge_vocab, *size, output, every, nodes)
+    with progress:
+        found = estimate(plan, progress)
+    print(json.dumps(to_json(found), ensure_ascii=False) if as_json else "\n".join(format_lines(found)))

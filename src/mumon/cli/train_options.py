@@ -9,21 +9,21 @@ import typer
 
 
 class Objective(str, Enum):
-    """What a window trains."""
+    """What each window trains."""
 
     cbow = "cbow"
     sg = "sg"
 
 
 class Update(str, Enum):
-    """Which CBOW update is applied."""
+    """The CBOW update that is applied."""
 
     correct = "correct"
     faulty = "faulty"
 
 
 class MergeVocab(str, Enum):
-    """Whose words a continued model has."""
+    """The words that a model has after more training."""
 
     old = "old"
     new = "new"
@@ -31,14 +31,14 @@ class MergeVocab(str, Enum):
 
 
 class Matrices(str, Enum):
-    """Where the two matrices are while they are trained."""
+    """Where the two matrices are during training."""
 
     memory = "memory"
     disk = "disk"
 
 
 def option(flags: str, help_: str, **more: Any) -> Any:
-    """An option whose help tells the default, if there is one to tell."""
+    """Return an option whose help text itself names the default, if there is one."""
     return typer.Option(*flags.split(), help=help_, show_default=False, **more)
 
 
@@ -54,17 +54,20 @@ Corpus = Annotated[
 ]
 Output = Annotated[
     str | None,
-    option("-o --output", "The model folder to write, or vectors only: .bin .txt .glove (an estimate needs none)."),
+    option(
+        "-o --output",
+        "The model folder to write, or a file of vectors alone: .bin .txt .glove (not needed for an estimate).",
+    ),
 ]
 ObjectiveOption = Annotated[Objective | None, option("--objective", "CBOW or skip-gram (default: cbow).")]
 UpdateOption = Annotated[
     Update | None, option("--update", "CBOW's true gradient, or word2vec.c's update (default: correct).")
 ]
 Exact = Annotated[bool | None, option("--exact", "One step per window with fresh noise words, as in the paper.")]
-CbowSum = Annotated[bool | None, option("--cbow-sum", "Sum the context vectors instead of averaging.")]
+CbowSum = Annotated[bool | None, option("--cbow-sum", "Sum the context vectors instead of averaging them.")]
 Dim = Annotated[int | None, option("--dim --vector-size", "Dimensions of the vectors (default: 100).", min=1)]
 Window = Annotated[int | None, option("--window", "Words to each side (default: 5).", min=1)]
-FixedWindow = Annotated[bool | None, option("--fixed-window", "Always the full window.")]
+FixedWindow = Annotated[bool | None, option("--fixed-window", "Always use the full window.")]
 Negative = Annotated[int | None, option("--negative", "Noise words per target (default: 5).", min=1)]
 SharedNegatives = Annotated[
     int | None, option("--shared-negatives", "Noise words shared by a batch (default: 16; sg: 32).", min=1)
@@ -76,76 +79,95 @@ RateExponent = Annotated[
 ]
 Epochs = Annotated[int | None, option("--epochs", "Passes over the corpus (default: 5).", min=1)]
 TotalEpochs = Annotated[
-    int | None, option("--total-epochs", "Length of the rate schedule, to go on along it later.", min=1)
+    int | None, option("--total-epochs", "Epochs of the rate schedule, if you will train more later.", min=1)
 ]
 Lr = Annotated[float | None, option("--lr --alpha", "First learning rate (default: by tokens × epochs).")]
 MinLr = Annotated[float | None, option("--min-lr --min-alpha", "Last learning rate (default: 0.0001).")]
 Subsample = Annotated[float | None, option("--sample", "Subsampling threshold, 0 for none (default: 0.001).")]
-Vocab = Annotated[str | None, option("--vocab", "Use this vocabulary (word count lines).")]
+Vocab = Annotated[str | None, option("--vocab", "Use this vocabulary: a file of `word count` lines.")]
 SaveVocab = Annotated[str | None, option("--save-vocab", "Also write the vocabulary here.")]
-From = Annotated[str | None, option("--from", "Go on from this model or start from these vectors.")]
-Merge = Annotated[MergeVocab | None, option("--merge-vocab", "With --from: whose words to keep (default: union).")]
-Shuffle = Annotated[bool | None, option("--shuffle", "Another sentence order each epoch.")]
+From = Annotated[str | None, option("--from", "Continue from this model, or start from these vectors.")]
+Merge = Annotated[
+    MergeVocab | None,
+    option("--merge-vocab", "With --from: keep the old words, the new ones, or both (default: union)."),
+]
+Shuffle = Annotated[bool | None, option("--shuffle", "Shuffle the sentences before each epoch.")]
 Seed = Annotated[int | None, option("--seed", "Seed of all random draws (default: 1).", min=0)]
-Threads = Annotated[int | None, option("--threads", "Threads (default: one per core).", min=1)]
+Workers = Annotated[
+    int | None, option("--workers", "Threads; of each node on a cluster (default: one per core).", min=1)
+]
+Threads = Annotated[int | None, option("--threads", "Another name of --workers.", min=1)]
 MatricesOption = Annotated[
-    Matrices | None, option("--matrices", "Where they are: disk is for models larger than memory (default: memory).")
+    Matrices | None,
+    option("--matrices", "Where the matrices are; disk is for models larger than the memory (default: memory)."),
 ]
 CheckpointEvery = Annotated[
     str | None, option("--checkpoint-every", "A time (30s, 10m, 2h), a number of tokens (50M) or never (default: 10m).")
 ]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on with an unfinished run of the same command.")]
-Restart = Annotated[bool, typer.Option("--restart", help="Throw an unfinished run away.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Continue an unfinished run of the same command.")]
+Restart = Annotated[bool, typer.Option("--restart", help="Discard an unfinished run and start again.")]
 LogJson = Annotated[bool, typer.Option("--log-json", help="Report progress as JSON lines on standard output.")]
 Ray = Annotated[
     str | None,
     option("--ray", "Train on a Ray cluster: its address, auto, or local.", rich_help_panel=CLUSTER, metavar="ADDRESS"),
 ]
-Workers = Annotated[
-    int | None, option("--workers", "Nodes to train on (default: all of them).", rich_help_panel=CLUSTER, min=1)
+Nodes = Annotated[
+    int | None, option("--nodes", "Machines to train on (default: all of them).", rich_help_panel=CLUSTER, min=1)
 ]
 SyncEvery = Annotated[
     str | None,
     option(
-        "--sync-every", "Tokens of each worker between exchanges: 500k, 2M … (default: chosen).",
+        "--sync-every", "Tokens that each node trains between exchanges: 500k, 2M … (default: automatic).",
         rich_help_panel=CLUSTER, metavar="TOKENS",
     ),
 ]  # fmt: skip
 Estimate = Annotated[
     bool,
-    option("--estimate", "Train nothing: tell the memory, the disk and the hours.", rich_help_panel=ESTIMATE),
+    option("--estimate", "Train nothing; estimate time, memory and disk.", rich_help_panel=ESTIMATE),
 ]
 Tokens = Annotated[
     str | None,
-    option("--tokens", "Estimate for so much text (k, M, G), read or not.", rich_help_panel=ESTIMATE, metavar="NUMBER"),
+    option("--tokens", "Estimate for this many tokens (k, M, G) of text.", rich_help_panel=ESTIMATE, metavar="NUMBER"),
 ]
 Words = Annotated[
-    str | None, option("--words", "Estimate for so many words (k, M, G).", rich_help_panel=ESTIMATE, metavar="NUMBER")
+    str | None,
+    option("--words", "Estimate for this many distinct words (k, M, G).", rich_help_panel=ESTIMATE, metavar="NUMBER"),
 ]
 Json = Annotated[bool, option("--json", "With --estimate: print JSON, for programs.", rich_help_panel=ESTIMATE)]
 
-# The names of options in Python, where they differ; those of three have other values as well.
+# The names of options in Python, where they differ. Three more have other values as well: see `build_model_options`.
 PYTHON_NAMES = {
     "dim": "vector_size",
     "lr": "alpha",
     "min_lr": "min_alpha",
     "max_vocab": "max_final_vocab",
-    "threads": "workers",
 }
 
 
-def given_options(options: dict[str, Any]) -> dict[str, Any]:
-    """What was given, as `Word2Vec` takes it.
+def build_model_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Translate the options of the command line to those of `Word2Vec`.
 
-    >>> given_options({"dim": 300, "window": None, "cbow_sum": True, "update": Update.faulty})
+    Parameters
+    ----------
+    options
+        The options by their names on the command line; those that are None were left out.
+
+    Returns
+    -------
+    dict
+        Keyword arguments of `Word2Vec`, without what was left out.
+
+    Examples
+    --------
+    >>> build_model_options({"dim": 300, "window": None, "cbow_sum": True, "update": Update.faulty})
     {'vector_size': 300, 'update': 'faulty', 'cbow_mean': 0}
     """
-    given = {PYTHON_NAMES.get(name, name): value for name, value in options.items() if value is not None}
-    given = {name: value.value if isinstance(value, Enum) else value for name, value in given.items()}
-    if "objective" in given:
-        given["sg"] = int(given.pop("objective") == "sg")
-    if "cbow_sum" in given:
-        given["cbow_mean"] = int(not given.pop("cbow_sum"))
-    if "fixed_window" in given:
-        given["shrink_windows"] = not given.pop("fixed_window")
-    return given
+    chosen = {PYTHON_NAMES.get(name, name): value for name, value in options.items() if value is not None}
+    chosen = {name: value.value if isinstance(value, Enum) else value for name, value in chosen.items()}
+    if "objective" in chosen:
+        chosen["sg"] = int(chosen.pop("objective") == "sg")
+    if "cbow_sum" in chosen:
+        chosen["cbow_mean"] = int(not chosen.pop("cbow_sum"))
+    if "fixed_window" in chosen:
+        chosen["shrink_windows"] = not chosen.pop("fixed_window")
+    return chosen

@@ -1,4 +1,4 @@
-"""How `mumon train` trains: checkpoints beside the model, a new model or one to go on from, and saving it."""
+"""How `mumon train` trains: a new model or one to continue, checkpoints beside it, and saving it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from mumon.word2vec import Word2Vec
 
 
-class Kept(NamedTuple):
-    """What was said about checkpoints."""
+class CheckpointOptions(NamedTuple):
+    """When checkpoints are written, and what happens to an unfinished run."""
 
     every: str | None
     resume: bool
@@ -23,23 +23,45 @@ class Kept(NamedTuple):
 
 def run_training(
     corpus: list[str],
-    given: dict[str, Any],
+    model_options: dict[str, Any],
     from_: str | None,
     merge: str | None,
     output: str,
     save_vocab: str | None,
-    kept: Kept,
+    checkpoint_options: CheckpointOptions,
     progress: Progress,
 ) -> None:
+    """Train a model and save it; stopped at any time, it leaves a checkpoint.
+
+    Parameters
+    ----------
+    corpus
+        Files, folders, globs or URLs of text.
+    model_options
+        Keyword arguments of `Word2Vec`.
+    from_
+        A model to continue, or vectors to start from.
+    merge
+        The words that a continued model has: "old", "new" or "union".
+    output
+        Where the model is saved.
+    save_vocab
+        A file for the vocabulary as well.
+    checkpoint_options
+        When checkpoints are written, and whether an unfinished run is continued or discarded.
+    progress
+        The reporter.
+    """
     from mumon.training.checkpoints import Checkpoints
     from mumon.utils.signals import hold_signals
 
-    checkpoints = Checkpoints(_beside(output), kept.every, resume=kept.resume, restart=kept.restart)
+    every, resume, restart = checkpoint_options
+    checkpoints = Checkpoints(_place_checkpoints(output), every, resume=resume, restart=restart)
     if from_ is None or Path(from_) != Path(output):
         _refuse_finished(output, checkpoints)
     with checkpoints.held():
-        model = _train(corpus, given, from_, merge, checkpoints, progress)
-        with hold_signals() as held:  # the work is done; stopping now would be to lose it
+        model = _train(corpus, model_options, from_, merge, checkpoints, progress)
+        with hold_signals() as held:  # the work is done, and stopping now would lose it
             if save_vocab is not None and model.vocabulary is not None:
                 model.vocabulary.save(save_vocab)
             _save(model, output)
@@ -50,8 +72,8 @@ def run_training(
     progress.note(f"saved {output}: {size}; try: mumon similar {shlex.quote(output)} WORD")
 
 
-def _beside(output: str) -> Path:
-    """The folder of checkpoints; a link and what it leads to have the same."""
+def _place_checkpoints(output: str) -> Path:
+    """Return the folder of checkpoints, which is the same for a link and for its target."""
     from mumon.training.checkpoints import SUFFIX
 
     path = Path(output).resolve() if Path(output).is_symlink() else Path(output)
@@ -59,16 +81,18 @@ def _beside(output: str) -> Path:
 
 
 def _refuse_finished(output: str, checkpoints: Checkpoints) -> None:
-    """To resume what is finished would be to train it all again."""
+    """Refuse to resume a finished run: it would be trained all over again."""
     from mumon.errors import OptionError
 
     if checkpoints.resume and not checkpoints.found() and Path(output).exists():
-        raise OptionError(f"{output} is there and 0 checkpoints are, so no run of it is unfinished; leave out --resume")
+        raise OptionError(
+            f"{output} is finished: there are 0 checkpoints to resume from; leave out --resume to train it again"
+        )
 
 
 def _train(
     corpus: list[str],
-    given: dict[str, Any],
+    model_options: dict[str, Any],
     from_: str | None,
     merge_vocab: str | None,
     checkpoints: Checkpoints,
@@ -77,22 +101,32 @@ def _train(
     from mumon.word2vec import Word2Vec
 
     if from_ is None:
-        return Word2Vec(corpus_file=corpus, progress=progress, checkpoints=checkpoints, **given)
-    model = starting_model(from_, given, progress)
+        return Word2Vec(corpus_file=corpus, progress=progress, checkpoints=checkpoints, **model_options)
+    model = open_model(from_, model_options, progress)
     model.train(
         corpus_file=corpus,
-        epochs=given.get("epochs"),
-        total_epochs=given.get("total_epochs"),
-        start_alpha=given.get("alpha"),
-        end_alpha=given.get("min_alpha"),
+        epochs=model_options.get("epochs"),
+        total_epochs=model_options.get("total_epochs"),
+        start_alpha=model_options.get("alpha"),
+        end_alpha=model_options.get("min_alpha"),
         merge_vocab=merge_vocab or "union",  # type: ignore[arg-type]
         checkpoints=checkpoints,
     )
     return model
 
 
-def starting_model(from_: str, given: dict[str, Any], progress: Progress) -> Word2Vec:
-    """The model to go on from; options that were given replace what it was trained with."""
+def open_model(from_: str, model_options: dict[str, Any], progress: Progress) -> Word2Vec:
+    """Return the model to continue, with new options in place of those that it was trained with.
+
+    Parameters
+    ----------
+    from_
+        A model folder, or vectors to start from.
+    model_options
+        Keyword arguments of `Word2Vec`; what another objective implies is added to them.
+    progress
+        The reporter.
+    """
     from mumon.corpus import TextOptions
     from mumon.formats.directory import is_trainable
     from mumon.training.model_runs import MODEL_OPTIONS
@@ -100,23 +134,27 @@ def starting_model(from_: str, given: dict[str, Any], progress: Progress) -> Wor
     from mumon.word2vec import Word2Vec
 
     if not Path(from_).is_dir() or not is_trainable(from_):
-        return Word2Vec.from_vectors(from_, progress=progress, **given)
-    model = Word2Vec.load(from_, matrices=given.get("matrices", "memory"), progress=progress)
-    if "backend" in given:
-        model.backend = given["backend"]
-    if "sg" in given:
-        given["objective"] = "sg" if given["sg"] else "cbow"
+        return Word2Vec.from_vectors(from_, progress=progress, **model_options)
+    model = Word2Vec.load(from_, matrices=model_options.get("matrices", "memory"), progress=progress)
+    if "backend" in model_options:
+        model.backend = model_options["backend"]
+    if "sg" in model_options:
+        model_options["objective"] = "sg" if model_options["sg"] else "cbow"
     before = model.settings
-    if given.get("objective", before.objective) != before.objective:  # which has numbers of its own
-        given = {"shared_negatives": None, "batch": None, **given}
-    model.settings = replace(before, **{f.name: given[f.name] for f in fields(Settings) if f.name in given})
-    model.text = replace(model.text, **{f.name: given[f.name] for f in fields(TextOptions) if f.name in given})
+    if model_options.get("objective", before.objective) != before.objective:  # which has numbers of its own
+        model_options = {"shared_negatives": None, "batch": None, **model_options}
+    model.settings = replace(
+        before, **{f.name: model_options[f.name] for f in fields(Settings) if f.name in model_options}
+    )
+    model.text = replace(
+        model.text, **{f.name: model_options[f.name] for f in fields(TextOptions) if f.name in model_options}
+    )
     if any(getattr(model.settings, name) != getattr(before, name) for name in ("objective", "update", "cbow_mean")):
         model.alpha = None  # another objective has another rate, on a schedule of its own
-        given.setdefault("total_epochs", given.get("epochs", model.epochs))
+        model_options.setdefault("total_epochs", model_options.get("epochs", model.epochs))
     for name in MODEL_OPTIONS:
-        if name in given:
-            setattr(model, name, given[name])
+        if name in model_options:
+            setattr(model, name, model_options[name])
     return model
 
 

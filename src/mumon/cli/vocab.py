@@ -20,7 +20,7 @@ def vocab(
     tokenize: options.Tokenize = None,
     lowercase: options.Lowercase = None,
     text_field: options.TextField = None,
-    threads: options.Threads = None,
+    workers: options.Workers = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Count the words of CORPUS: `word count` lines, most frequent first.
@@ -32,11 +32,11 @@ def vocab(
     from mumon.utils.threads import available_cores
 
     if output is not None:
-        options.spare_inputs(corpus, output)
+        options.check_output(corpus, output)
         options.check_vocabulary_target(output)
     text = TextOptions(bool(tokenize), bool(lowercase), text_field)
     with options.reporter(quiet or output is None) as progress:
-        encoded = corpus_from_files(corpus, text, workers=threads or available_cores(), progress=progress)
+        encoded = corpus_from_files(corpus, text, workers=workers or available_cores(), progress=progress)
     counted = Vocabulary.from_corpus(
         encoded, min_count=5 if min_count is None else min_count, max_final_vocab=max_vocab, unk=unk
     )

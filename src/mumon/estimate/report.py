@@ -133,7 +133,7 @@ def find_problems(found: Estimate) -> list[str]:
     if free is not None and found.needed_memory > free:
         about = f"It needs {format_bytes(found.needed_memory)} of memory where {format_bytes(free)} are free"
         if found.memory["reading"] > max(free, found.memory["training"]):
-            step = "read with fewer threads (--threads), each of which has a table of its own"
+            step = "read with fewer threads (--workers), each of which has a table of its own"
         else:
             step = _fewer_words(found, free) + "or find larger machines (--ray)"
             step = step if model.matrices == "disk" else f"keep the matrices on disk (--matrices disk), {step}"
@@ -145,7 +145,7 @@ def find_problems(found: Estimate) -> list[str]:
             told.append(f"It needs {format_bytes(needed)} of disk where {place} has {format_bytes(left)} left: {step}.")
             break
     if sum(found.seconds.values()) > LONG and found.plan.nodes == 1:
-        told.append(f"{format_time(sum(found.seconds.values()))} are long: a cluster divides them (--ray, --workers).")
+        told.append(f"{format_time(sum(found.seconds.values()))} are long: a cluster divides them (--ray, --nodes).")
     return told
 
 
