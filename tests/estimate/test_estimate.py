@@ -72,16 +72,16 @@ def estimated(run, *arguments):
 @pytest.mark.parametrize("name", RUNS)
 def test_the_estimate_of_a_small_text_is_what_its_training_takes(one_trial, run, corpus, tmp_path, name):
     more, output = RUNS[name]
-    told = estimated(run, corpus, "-o", output, *SMALL, *more)
+    found = estimated(run, corpus, "-o", output, *SMALL, *more)
     assert left_over(tmp_path) == ["corpus.txt"]
     corpora = paths.cache_directory() / "corpora"
     assert not corpora.exists() or left_over(corpora) == []
     assert run("train", corpus, "-o", output, *SMALL, *more, "-q")[0] == 0
     words = len(WordVectors.load(output))
-    assert told["exact"] and told["words"] == words
+    assert found["exact"] and found["words"] == words
     tokens = len(corpus.read_text().split())
-    assert (told["tokens"], told["sentences"]) == (tokens, 1500)
-    disk = told["disk_bytes"]
+    assert (found["tokens"], found["sentences"]) == (tokens, 1500)
+    disk = found["disk_bytes"]
     assert disk["model"] == pytest.approx(size(tmp_path / output), abs=900)  # of settings and history
     (encoding,) = corpora.iterdir()
     assert disk["encoded text"] == pytest.approx(size(encoding), abs=1500)  # Arrow's frame
@@ -92,52 +92,52 @@ def test_the_estimate_of_a_small_text_is_what_its_training_takes(one_trial, run,
 
 
 def test_the_parts_add_up_and_memory_covers_the_matrices(run, corpus):
-    told = estimated(run, corpus, "-o", "m", "--dim", 1000, "--min-count", 1)
-    seconds = told["seconds"]
+    found = estimated(run, corpus, "-o", "m", "--dim", 1000, "--min-count", 1)
+    seconds = found["seconds"]
     assert seconds.pop("total") == pytest.approx(sum(seconds.values())) and min(seconds.values()) >= 0
-    memory = told["memory_bytes"]
-    assert memory["matrices"] == 2 * told["words"] * 4 * 1008  # rows are whole cache lines
+    memory = found["memory_bytes"]
+    assert memory["matrices"] == 2 * found["words"] * 4 * 1008  # rows are whole cache lines
     assert memory["peak"] > memory["Python"] + memory["matrices"] > 50e6
-    assert told["seconds"]["training"] == pytest.approx(5 * told["tokens"] / told["tokens_per_second"])
+    assert found["seconds"]["training"] == pytest.approx(5 * found["tokens"] / found["tokens_per_second"])
 
 
 def test_without_a_corpus_the_numbers_are_those_that_were_given(one_trial, run, tmp_path, monkeypatch):
     monkeypatch.setattr(throughput, "MOST_BYTES", 1 << 22)  # so that the matrices do not fit, and are extrapolated
     monkeypatch.setattr(throughput, "SECONDS", 0.3)
-    told = estimated(run, "--tokens", "2G", "--words", "1.5M", "--dim", 64, "--epochs", 1, "--threads", 1)
-    assert (told["tokens"], told["words"], told["exact"], told["sampled"]) == (2 * 10**9, 1_500_000, False, None)
-    assert len(told["measured_with_words"]) == 3 and max(told["measured_with_words"]) == 8192
-    assert any("extrapolated" in note for note in told["notes"])
-    assert told["memory_bytes"]["matrices"] == 2 * 1_500_000 * 256
-    assert told["disk_bytes"]["encoded text"] > 4 * 2 * 10**9
+    found = estimated(run, "--tokens", "2G", "--words", "1.5M", "--dim", 64, "--epochs", 1, "--threads", 1)
+    assert (found["tokens"], found["words"], found["exact"], found["sampled"]) == (2 * 10**9, 1_500_000, False, None)
+    assert len(found["measured_with_words"]) == 3 and max(found["measured_with_words"]) == 8192
+    assert any("extrapolated" in note for note in found["notes"])
+    assert found["memory_bytes"]["matrices"] == 2 * 1_500_000 * 256
+    assert found["disk_bytes"]["encoded text"] > 4 * 2 * 10**9
     assert left_over(tmp_path) == []
 
 
 def test_given_numbers_take_the_place_of_what_the_text_says(one_trial, run, corpus):
     plain = estimated(run, corpus, *SMALL)
-    told = estimated(run, corpus, *SMALL, "--tokens", "1M", "--words", "5k")
-    assert (told["tokens"], told["words"]) == (10**6, 5000) and not told["exact"]
-    assert told["sentences"] == pytest.approx(plain["sentences"] * 10**6 / plain["tokens"], abs=1)
+    found = estimated(run, corpus, *SMALL, "--tokens", "1M", "--words", "5k")
+    assert (found["tokens"], found["words"]) == (10**6, 5000) and not found["exact"]
+    assert found["sentences"] == pytest.approx(plain["sentences"] * 10**6 / plain["tokens"], abs=1)
     nodes = estimated(run, corpus, *SMALL, "--ray", "auto", "--nodes", 4)
     assert nodes["nodes"] == 4 and any("network is not counted" in note for note in nodes["notes"])
 
 
 def test_matrices_on_disk_are_counted_there(one_trial, run, corpus):
-    told = estimated(run, corpus, "-o", "m", *SMALL, "--matrices", "disk")
-    rows = 2 * told["words"] * 4 * 32
-    assert told["disk_bytes"]["matrices"] == rows
-    assert 0 < told["memory_bytes"]["matrices"] < rows
+    found = estimated(run, corpus, "-o", "m", *SMALL, "--matrices", "disk")
+    rows = 2 * found["words"] * 4 * 32
+    assert found["disk_bytes"]["matrices"] == rows
+    assert 0 < found["memory_bytes"]["matrices"] < rows
 
 
 def test_words_of_another_model_count_along(one_trial, run, corpus, tmp_path):
     assert run("train", corpus, "-o", "m", *SMALL, "-q")[0] == 0
     (tmp_path / "more.txt").write_text("capital1 newcomer topic1.1\n" * 30)
     old = len(WordVectors.load("m"))
-    told = {
+    found = {
         merge: estimated(run, "more.txt", "--from", "m", "--merge-vocab", merge) for merge in ("union", "old", "new")
     }
-    assert [told[merge]["words"] for merge in ("union", "old", "new")] == [old + 1, old, 3]
-    assert told["union"]["vector_size"] == 24
+    assert [found[merge]["words"] for merge in ("union", "old", "new")] == [old + 1, old, 3]
+    assert found["union"]["vector_size"] == 24
 
 
 def test_what_does_not_fit_is_a_sentence_with_the_number_and_the_next_step(one_trial, run, corpus, monkeypatch):
@@ -174,8 +174,8 @@ def test_a_vocabulary_grows_as_a_longer_text_has_it():
     whole, part = corpus_from_sentences(text), corpus_from_sentences(text[:5000])
     for least in (1, 5, 20):
         true = np.count_nonzero(whole.counts >= least)
-        assert VocabGrowth(part).words(whole.tokens, least) == pytest.approx(true, rel=0.1), least
-    assert VocabGrowth(whole).words(whole.tokens, 5) == np.count_nonzero(whole.counts >= 5)
+        assert VocabGrowth(part).count_words(whole.tokens, least) == pytest.approx(true, rel=0.1), least
+    assert VocabGrowth(whole).count_words(whole.tokens, 5) == np.count_nonzero(whole.counts >= 5)
 
 
 def test_a_sample_asks_for_rows_as_often_as_the_text_would():
@@ -183,20 +183,20 @@ def test_a_sample_asks_for_rows_as_often_as_the_text_would():
     text = (random.zipf(1.5, 400_000)).astype(str).reshape(-1, 20).tolist()
     whole, part = corpus_from_sentences(text), corpus_from_sentences(text[:4000])
     words = int(np.count_nonzero(whole.counts >= 5))
-    alike = project_vocab(part, whole.tokens, words, 5)
-    assert len(alike.counts) == words and np.all(np.diff(alike.counts) <= 0) and alike.counts[-1] == 5
+    projection = project_vocab(part, whole.tokens, words, 5)
+    assert len(projection.counts) == words and np.all(np.diff(projection.counts) <= 0) and projection.counts[-1] == 5
     for first in (1, 10, 100, words):  # the share of tokens whose row is among the first
-        rows = alike.lookup[part.ids]
+        rows = projection.lookup[part.ids]
         share = np.mean((rows >= 0) & (rows < first))
         assert share == pytest.approx(whole.counts[:first].sum() / whole.tokens, abs=0.03), first
-    assert alike.hot_rows(0.5) < 10
+    assert projection.count_hot_rows(0.5) < 10
 
 
 def test_the_speed_of_training_is_measured_by_training(monkeypatch):
     monkeypatch.setattr(throughput, "SECONDS", 0.2)
     corpus = corpus_from_sentences([["a", "b", "c", "d"]] * 2000)
-    alike = project_vocab(corpus, corpus.tokens, 4, 1)
-    speed = throughput.measure_speed(corpus, lambda _: alike, 4, 16, Settings(sample=0), 1e9, sample.Progress())
+    projection = project_vocab(corpus, corpus.tokens, 4, 1)
+    speed = throughput.measure_speed(corpus, lambda _: projection, 4, 16, Settings(sample=0), 1e9, sample.Progress())
     assert speed.rows == (4,) and 1e3 < speed.tokens_per_second < 1e9 and 0 < speed.cpu_share <= 1
 
 
@@ -241,20 +241,20 @@ def test_the_options_of_a_cluster_reach_the_model(run, corpus, monkeypatch):
     from mumon import word2vec as model
     from mumon.distributed import Cluster
 
-    told = []
+    seen = []
 
-    class Told(Word2Vec):
+    class RecordingModel(Word2Vec):
         def train(self, sentences=None, corpus_file=None, **_):
-            told.append((self.backend, corpus_file))
+            seen.append((self.backend, corpus_file))
             raise model.OptionError("enough")
 
     assert run("train", corpus, "-o", "old", *SMALL, "-q")[0] == 0
-    monkeypatch.setattr(model, "Word2Vec", Told)
+    monkeypatch.setattr(model, "Word2Vec", RecordingModel)
     url, arguments = "s3://bucket/text.txt", ["--ray", "local", "--nodes", 3, "--sync-every", "1.5M", "--threads", 2]
     expected = Cluster("local", nodes=3, workers=2, sync_every=1_500_000)
     for more in ([], ["--from", "old"]):
         assert run("train", url, "-o", "m", *arguments, *more)[0] == 1
-    assert told == [(expected, [url])] * 2
+    assert seen == [(expected, [url])] * 2
 
 
 def test_an_estimate_reads_well_at_eighty_columns(one_trial, run, corpus):

@@ -1,11 +1,12 @@
-"""What a training will take, before anything is trained: memory, disk and hours, measured on this machine.
+"""What a training will need, before anything is trained: memory, disk and hours, measured on this machine.
 
-sample     some of the text is read, as training would read it
-growth     how many words all of it has
-likeness   the words of the sample, spread over as many rows as the model will have
-calibrate  the training kernel at work on these
-trial      a small run of the real command, and a small model saved
-needs      what follows from all that for the whole
+sample            reads some of the text, as training would read it
+heaps_law         how many words the whole text has
+vocab_projection  the words of the sample, spread over as many rows as the model will have
+throughput        runs the training kernel on these
+calibration       a small run of the real command, and a small model that is saved
+text, estimator   put the figures together for the whole text and for the whole training
+report            the estimate as lines of text, and as JSON
 """
 
 from mumon.estimate.estimator import Estimate, TrainingPlan, estimate

@@ -1,4 +1,4 @@
-"""Small runs of the real thing: `mumon train` on a little text, and a model of some rows that is made and saved."""
+"""Small runs of the real thing: `mumon train` on a short text, and a model of some rows that is built and saved."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from mumon.kernels import jit
 from mumon.training.settings import Settings
 from mumon.utils import measure_process
 
-TOKENS = 1_500_000  # of the little text: enough for every buffer of reading to have been filled
+TRIAL_TOKENS = 1_500_000  # of the short text: enough to fill every buffer of reading
 MIN_COUNT = 5
-TRAIN_LITTLE = 1e-9  # subsampling that leaves next to nothing to train
-SAVED_BYTES = 64 << 20
+HARDLY_ANY = 1e-9  # subsampling that leaves next to nothing to train
+SAVED_BYTES = 64 << 20  # of the model that is saved
 
 
 @dataclass(frozen=True)
 class TrialRun:
-    """What a run takes that has next to nothing to train."""
+    """What a run needs that has next to nothing to train."""
 
     seconds: float
-    peak_bytes: int | None  # where the system tells
+    peak_bytes: int | None  # None where the system does not say
     words: int
     types: int
     sentences: int
@@ -41,7 +41,7 @@ class TrialRun:
 
 @dataclass(frozen=True)
 class RowCost:
-    """What a row of the model takes until it is there, and until it is saved."""
+    """What a row of the model needs: bytes on disk, seconds to prepare it and to save it."""
 
     bytes: float
     prepare_seconds: float
@@ -49,9 +49,33 @@ class RowCost:
 
 
 def run_trial(sample: EncodedCorpus, columns: int, settings: Settings, encoded: bool, folder: Path) -> TrialRun:
-    """Run the command on a little of the text; if the text is `encoded` already, on an encoding of it."""
+    """Run `mumon train` on a short text, and measure it.
+
+    Parameters
+    ----------
+    sample
+        The text is the beginning of it.
+    columns
+        The dimensions of the vectors.
+    settings
+        Those of the training.
+    encoded
+        The text is encoded already: the run is repeated, and its second time, without reading, counts.
+    folder
+        Where the run writes its files.
+
+    Returns
+    -------
+    TrialRun
+        Its time, peak memory and text.
+
+    Raises
+    ------
+    PeerError
+        If the run fails.
+    """
     text, output = folder / "text.txt", folder / "model.mumon"
-    sentences = min(int(np.searchsorted(sample.offsets, TOKENS, side="right")), sample.sentences)
+    sentences = min(int(np.searchsorted(sample.offsets, TRIAL_TOKENS, side="right")), sample.sentences)
     ids = sample.read(0, int(sample.offsets[sentences]))
     _write_text(sample, ids, sentences, text)
     counts = np.bincount(ids)
@@ -59,7 +83,7 @@ def run_trial(sample: EncodedCorpus, columns: int, settings: Settings, encoded: 
     least = MIN_COUNT if words else 1
     words = words or int(np.count_nonzero(counts))
     command = [sys.executable, "-m", "mumon", "train", str(text), "-o", str(output), "--quiet", "--epochs", "1"]
-    command += ["--dim", str(columns), "--sample", str(TRAIN_LITTLE), "--min-count", str(least)]
+    command += ["--dim", str(columns), "--sample", str(HARDLY_ANY), "--min-count", str(least)]
     command += _build_flags(settings)
     environment = {"MUMON_CACHE": str(folder / "cache"), "NUMBA_CACHE_DIR": str(jit.cache_directory().parent)}
     for _ in range(2 if encoded else 1):
@@ -76,7 +100,7 @@ def _write_text(sample: EncodedCorpus, ids: npt.NDArray[np.int32], sentences: in
 
 
 def _build_flags(settings: Settings) -> list[str]:
-    """The settings that decide which kernel is loaded, and with which buffers."""
+    """Write as options the settings that decide which kernel is loaded, and its buffers."""
     chosen = asdict(settings)
     names = ("objective", "update", "window", "negative", "shared_negatives", "batch")
     flags = [word for name in names for word in (f"--{name.replace('_', '-')}", str(chosen[name]))]
@@ -85,31 +109,50 @@ def _build_flags(settings: Settings) -> list[str]:
 
 
 def _run_measured(command: list[str], folder: Path, environment: dict[str, str]) -> dict[str, Any]:
-    """Run a command by way of a process of its own, whose memory is next to nothing."""
+    """Run a command from a small process, so that the memory of this one is not counted."""
     report, log = folder / "report.json", folder / "log"
     launcher = [sys.executable, "-I", "-S", str(measure_process.__file__), str(report)]
     request = json.dumps({"command": command, "log": str(log), "folder": None}).encode()
-    # In a session of its own, for Ctrl-C is ours to answer.
+    # In a session of its own: Ctrl-C is handled here.
     environment = {**os.environ, **environment}
     with subprocess.Popen(launcher, stdin=subprocess.PIPE, env=environment, start_new_session=True) as process:
         try:
             process.communicate(request)
         except BaseException:
-            process.terminate()  # it ends the command, then itself
+            process.terminate()  # it stops the command, then itself
             raise
-    answer: dict[str, Any] = json.loads(report.read_bytes())
-    if answer["code"]:
-        lines = log.read_text(errors="replace").strip().splitlines() or ["it said nothing"]
+    measured: dict[str, Any] = json.loads(report.read_bytes())
+    if measured["code"]:
+        lines = log.read_text(errors="replace").strip().splitlines() or ["it printed nothing"]
         raise PeerError(
-            f"a trial run ended with code {answer['code']} ({lines[-1][:200]}); try a small training itself"
+            f"a trial run ended with code {measured['code']} ({lines[-1][:200]}); try a small training itself"
         )
-    return answer
+    return measured
 
 
 def save_trial_model(
     words: Sequence[str], counts: npt.NDArray[np.int64], rows: int, columns: int, ending: str, folder: Path
 ) -> RowCost:
-    """Make and save a model of some of `rows` words, evenly chosen; all figures are per row."""
+    """Build and save a small model, and measure it.
+
+    Parameters
+    ----------
+    words, counts
+        Those of the sample. Some are taken, evenly from all ranks.
+    rows
+        Of the real model; the small one has no more.
+    columns
+        The dimensions of the vectors.
+    ending
+        Of the file, which decides the format.
+    folder
+        Where it is written.
+
+    Returns
+    -------
+    RowCost
+        Bytes and seconds per row.
+    """
     from mumon.word2vec import Word2Vec
 
     most = max(1, min(len(words), rows, SAVED_BYTES // (8 * columns)))
@@ -117,10 +160,10 @@ def save_trial_model(
     started = time.perf_counter()
     model = Word2Vec(vector_size=columns, min_count=0, progress=False)
     model.build_vocab_from_freq({words[row]: int(counts[row]) for row in chosen})
-    made = time.perf_counter()
+    built = time.perf_counter()
     path = folder / f"saved{ending}"
     model.save(path) if ending == ".mumon" else model.wv.save(path)
-    seconds = time.perf_counter() - made
+    seconds = time.perf_counter() - built
     files = [path] if path.is_file() else list(path.iterdir())
     size = sum(file.stat().st_size for file in files)
-    return RowCost(size / most, (made - started) / most, seconds / most)
+    return RowCost(size / most, (built - started) / most, seconds / most)

@@ -1,4 +1,4 @@
-"""How many words a text has of which only a part was read."""
+"""How many distinct words a text has if only a part of it was read."""
 
 from __future__ import annotations
 
@@ -8,19 +8,26 @@ import numpy as np
 
 from mumon.corpus import EncodedCorpus
 
-LEAST_TOKENS = 1000  # of which a quarter still says something
+LEAST_TOKENS = 1000  # of a sample; a quarter of fewer says too little
 
 
 class VocabGrowth:
     """The number of words as a function of the tokens read, measured on a quarter, a half and all of a sample.
 
-    A text twice as long has 2^s times as many words that occur at least m times. What s is depends on how rare words
-    of m occurrences are, so for each doubling beyond the sample s is taken at half the m of the one before, but not
-    below 2: words that occur once are as often slips of the pen.
+    A text twice as long has 2^s times as many words that occur at least m times. The slope s depends on how rare words
+    with m occurrences are, so for each doubling beyond the sample s is taken at half the m of the one before, but not
+    below 2: many words that occur once are misspellings.
 
+    Parameters
+    ----------
+    sample
+        The part that was read.
+
+    Examples
+    --------
     >>> from mumon.corpus import corpus_from_sentences
     >>> text = [[f"{first}-{second}" for second in range(50)] for first in range(40)]  # every word is new
-    >>> round(VocabGrowth(corpus_from_sentences(text)).words(8000, min_count=1))
+    >>> round(VocabGrowth(corpus_from_sentences(text)).count_words(8000, min_count=1))
     8000
     """
 
@@ -30,23 +37,31 @@ class VocabGrowth:
         parts = [sample.tokens // 4, sample.tokens // 2] if sample.tokens >= LEAST_TOKENS else []
         self._parts = [(part, np.bincount(sample.read(0, part), minlength=types)) for part in parts]
 
-    def words(self, tokens: float, min_count: int) -> float:
-        """How many words occur so often in so many tokens of such text."""
+    def count_words(self, tokens: float, min_count: int) -> float:
+        """Estimate how many words occur at least `min_count` times in a longer text of this kind.
+
+        Parameters
+        ----------
+        tokens
+            The length of the text.
+        min_count
+            The least number of occurrences.
+        """
         least = max(min_count, 1)
         found = float(np.count_nonzero(self._counts >= least))
         doublings = math.log2(max(tokens, 1) / self.tokens)
         step = 0
         while doublings > 0 and found:
             at = max(round(least / 2**step), min(least, 2))
-            found *= 2 ** (min(doublings, 1.0) * self._slope(at))
+            found *= 2 ** (min(doublings, 1.0) * self._measure_slope(at))
             doublings, step = doublings - 1, step + 1
         return found
 
-    def _slope(self, least: int) -> float:
-        """By what power words of at least so many occurrences grow with the text."""
+    def _measure_slope(self, least: int) -> float:
+        """Return the power by which the number of words with `least` occurrences grows with the text."""
         now = np.count_nonzero(self._counts >= least)
         for part, counts in self._parts:
             before = np.count_nonzero(counts >= least)
             if before:
                 return float(np.clip(math.log(now / before) / math.log(self.tokens / part), 0.0, 1.0))
-        return 0.5  # Heaps' law, as a rule of thumb: the sample is too small to say
+        return 0.5  # the rule of thumb of Heaps' law: the sample is too small to measure it

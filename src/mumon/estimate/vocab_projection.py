@@ -1,8 +1,8 @@
 """The words of a sample, spread over as many rows as the model of the whole text will have.
 
-How long a token takes depends on how many rows are near the processor when they are asked for. So the calibration has
-the real number of rows, and asks for them as often as training will: for each word of the sample it takes the row at
-which the same share of all tokens lies above.
+How long a token takes depends on how many rows are in the processor's caches. So the calibration has the real number of
+rows and uses each as often as training will: a word of the sample gets the row above which the same share of all tokens
+lies.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from mumon.corpus import EncodedCorpus
 
-SURE = 10  # occurrences in the sample, from which on a word's share of the text is known well enough
+SURE_COUNT = 10  # occurrences in the sample from which on a word's share of the text is known well enough
 
 
 @dataclass(frozen=True)
@@ -24,24 +24,42 @@ class VocabProjection:
     counts: npt.NDArray[np.int64]
     lookup: npt.NDArray[np.int32]
 
-    def hot_rows(self, share: float) -> int:
-        """How many of the most frequent words make up such a share of the text."""
+    def count_hot_rows(self, share: float) -> int:
+        """Count the most frequent words that together make up this share of the text."""
         total = np.cumsum(np.sort(self.counts)[::-1])
         return int(np.searchsorted(total, share * total[-1])) + 1
 
 
 def project_vocab(sample: EncodedCorpus, tokens: int, words: int, last: float) -> VocabProjection:
-    """So many rows for a text of so many tokens, in which the rarest word with a row occurs `last` times.
+    """Spread the words of a sample over the rows of the model of a longer text.
 
+    Parameters
+    ----------
+    sample
+        The part of the text that was read.
+    tokens
+        The length of the whole text.
+    words
+        The number of rows.
+    last
+        How often the rarest word with a row occurs in the whole text.
+
+    Returns
+    -------
+    VocabProjection
+        The counts of all rows, and the row of each word of the sample.
+
+    Examples
+    --------
     >>> from mumon.corpus import corpus_from_sentences
-    >>> alike = project_vocab(corpus_from_sentences([["a"] * 60 + ["b"] * 30 + ["c"] * 10]), 1000, words=6, last=5)
-    >>> alike.counts.tolist()
+    >>> projection = project_vocab(corpus_from_sentences([["a"] * 60 + ["b"] * 30 + ["c"] * 10]), 1000, words=6, last=5)
+    >>> projection.counts.tolist()
     [600, 300, 100, 29, 11, 5]
-    >>> alike.lookup.tolist()
+    >>> projection.lookup.tolist()
     [0, 1, 2]
     """
     grown = tokens / sample.tokens
-    known = max(1, min(int(np.count_nonzero(sample.counts >= SURE)), words))
+    known = max(1, min(int(np.count_nonzero(sample.counts >= SURE_COUNT)), words))
     counts = np.empty(words, np.float64)
     counts[:known] = np.maximum(sample.counts[:known] * grown, 1)
     if known < words:  # the rarer ones lie on a straight line between logarithms, as Zipf's law has it
