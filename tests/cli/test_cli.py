@@ -83,7 +83,7 @@ def test_every_training_option_reaches_the_trainer(run, corpus):
     assert Vocabulary.load("v.txt").words == model.wv.index_to_key
 
 
-def test_training_goes_on_from_a_model_and_starts_from_vectors(run, corpus, tmp_path):
+def test_training_continues_a_model_and_starts_from_vectors(run, corpus, tmp_path):
     assert run("train", corpus, "-o", "m", *TRAIN, "--epochs", 1, "--total-epochs", 3, "-q")[0] == 0
     (tmp_path / "more.txt").write_text("capital1 newcomer topic1.1\n" * 30)
     assert run("train", "more.txt", "--from", "m", "-o", "m2", "--epochs", 2, "--seed", 4, "-q")[0] == 0
@@ -105,7 +105,7 @@ def test_vocab_counts_and_train_uses_its_file(run, corpus):
     assert WordVectors.load("m").index_to_key == Vocabulary.load("v.txt").words
 
 
-def test_going_on_takes_the_options_that_are_given(run, corpus):
+def test_more_training_takes_new_options(run, corpus):
     assert run("train", corpus, "-o", "m", *TRAIN, "--epochs", 1, "-q")[0] == 0
     assert (
         run("train", corpus, "--from", "m", "-o", "s", "--objective", "sg", "--unk", "<u>", "--epochs", 2, "-q")[0] == 0
@@ -144,7 +144,7 @@ def on_a_terminal(columns, *arguments):
     process = subprocess.Popen(command, stderr=terminal, stdout=terminal, env=env)
     os.close(terminal)
     shown = b""
-    with contextlib.suppress(OSError):  # a pseudo-terminal ends with an error once nobody writes to it
+    with contextlib.suppress(OSError):  # a pseudo-terminal ends with an error once its other end is closed
         while part := os.read(main, 65536):
             shown += part
     os.close(main)
@@ -196,7 +196,7 @@ def test_earlier_results_may_be_replaced(run, corpus):
         assert run("convert", "m", "v.txt")[0] == 0
 
 
-def test_help_tells_the_defaults(run, monkeypatch):
+def test_help_names_the_defaults(run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     code, out, _ = run("train", "--help")
     assert code == 0
@@ -219,7 +219,7 @@ def test_workers_are_threads(run, corpus, name):
     assert run("vocab", corpus, name, 1)[0] == 0
 
 
-def test_quiet_says_nothing(run, corpus):
+def test_quiet_prints_nothing(run, corpus):
     assert run("train", corpus, "-o", "m", *TRAIN, "--epochs", 1, "--quiet") == (0, "", "")
 
 

@@ -471,7 +471,7 @@ def test_seeds_are_averaged_and_the_best_seed_of_the_best_configuration_is_kept(
 def run(files, monkeypatch, capfd):
     """`mumon sweep` among the other commands; gives (exit code, standard output, standard error)."""
     app = typer.Typer(pretty_exceptions_enable=False)
-    app.command("sweep")(cli._guarded(command))
+    app.command("sweep")(cli._guard(command))
     app.callback()(lambda: None)
 
     def call(*arguments):

@@ -63,7 +63,7 @@ def test_a_kernel_that_is_not_the_gradient_is_an_error(capfd, monkeypatch):
     monkeypatch.setattr(gradcheck, "_take_step", off)
     code, _, err = run(capfd, monkeypatch)
     assert code == 1
-    assert err.startswith("mumon: 6 of 10 checks did not end as they should") and err.count("\n") == 1
+    assert err.startswith("mumon: 6 of 10 checks gave the wrong result") and err.count("\n") == 1
 
 
 def test_problems_too_large_to_differentiate_are_refused():

@@ -86,7 +86,7 @@ def bench(
     if not corpus:
         raise OptionError("there is no text to train on; name at least 1 file, or use --sampler or --machine")
     ids = None if systems is None else options.split_names(systems)
-    chosen = choose_systems(ids, [parse_external_system(given) for given in external or ()])
+    chosen = choose_systems(ids, [parse_external_system(text) for text in external or ()])
     work = Work(dim, window, negative, epochs, min_count, sample)
     how = BenchOptions(_parse_workers(workers, scaling), repeats, sentences, reference, quality=not no_quality)
     results = _compare(

@@ -1,11 +1,11 @@
-"""What `mumon bench` found, for people."""
+"""The tables of `mumon bench`."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mumon.cli.tables import new_table, plain, print_table, print_text
+from mumon.cli.tables import escape, new_table, print_table, print_text
 from mumon.experiments.bench.machine import format_machine
 from mumon.experiments.bench.report import (
     format_mean,
@@ -28,62 +28,62 @@ def show(results: Results, folder: Path) -> None:
     """Print the tables of a comparison on standard output."""
     print_text()
     for threads in results.threads:
-        print_table(_speeds(results, threads))
+        print_table(_build_speeds(results, threads))
     if len(results.threads) > 1:
-        print_table(_scaling(results))
+        print_table(_build_scaling(results))
     if results.tasks:
-        print_table(_scores(results))
+        print_table(_build_scores(results))
     for run in results.find_failed_runs():
-        print_text(f"[red]{plain(run.system)} failed: {plain(run.failed)}[/]")
-    print_text(f"everything, with plots: {plain(folder)}")
+        print_text(f"[red]{escape(run.system)} failed: {escape(run.failed)}[/]")
+    print_text(f"everything, with plots: {escape(folder)}")
 
 
-def _new(title: str, *columns: str) -> Table:
+def _new_table(title: str, *columns: str) -> Table:
     table = new_table(title, "", *columns)
     table.columns[0].header = "system"
     return table
 
 
-def _speeds(results: Results, threads: int) -> Table:
+def _build_speeds(results: Results, threads: int) -> Table:
     work = f"{results.corpus.tokens:,} tokens × {results.work.epochs} epoch{'s' * (results.work.epochs > 1)}"
-    about = f"{threads} thread{'s' * (threads > 1)}, {work}; × is the speed of {results.find_reference()}"
-    table = _new(plain(about), "seconds", "×", "raw tokens/s", "trained/s", "memory")
+    title = f"{threads} thread{'s' * (threads > 1)}, {work}; × is the speed of {results.find_reference()}"
+    table = _new_table(escape(title), "seconds", "×", "raw tokens/s", "trained/s", "memory")
     for row in results.summarise():
         if row.threads == threads:
             speeds = format_speed(row.raw_tokens_per_second), format_speed(row.trained_tokens_per_second)
-            table.add_row(plain(row.name), format_seconds(row), format_relative(row), *speeds, format_memory(row))
+            table.add_row(escape(row.name), format_seconds(row), format_relative(row), *speeds, format_memory(row))
     return table
 
 
-def _scaling(results: Results) -> Table:
+def _build_scaling(results: Results) -> Table:
     heads = [f"{threads} thread{'s' * (threads > 1)}" for threads in results.threads]
-    table = _new("seconds by threads, and the gain over the fewest", *heads)
+    table = _new_table("seconds by threads, and the gain over the fewest", *heads)
     for system in results.systems:
         found = {row.threads: row for row in results.summarise() if row.system == system.id}
-        table.add_row(plain(system.name), *(format_scaling(found.get(threads)) for threads in results.threads))
+        table.add_row(escape(system.name), *(format_scaling(found.get(threads)) for threads in results.threads))
     return table
 
 
-def _scores(results: Results) -> Table:
-    table = _new("scores × 100, mean ± deviation of the runs [95 % over items]", *results.tasks, MEAN)
+def _build_scores(results: Results) -> Table:
+    table = _new_table("scores × 100, mean ± deviation of the runs [95 % over items]", *results.tasks, MEAN)
     for row in results.summarise():
         if row.threads == max(results.threads):
             cells = [format_score(row.scores.get(task)) for task in results.tasks]
-            table.add_row(plain(row.name), *cells, plain(format_mean(row)))
+            table.add_row(escape(row.name), *cells, escape(format_mean(row)))
     return table
 
 
-def _samplers(title: str, *columns: str) -> Table:
-    table = _new(title, *columns)
+def _new_sampler_table(title: str, *columns: str) -> Table:
+    table = _new_table(title, *columns)
     table.columns[0].header = "sampler"
     return table
 
 
 def show_samplers(results: dict[str, Any], folder: Path) -> None:
     """Print the tables of the sampler benchmark."""
-    about = f"{results['draws']:,} draws, one thread"
-    speeds = _samplers(about, "words", "build, s", "draws, s", "ns/draw", "memory")
-    errors = _samplers(
+    title = f"{results['draws']:,} draws, one thread"
+    speeds = _new_sampler_table(title, "words", "build, s", "draws, s", "ns/draw", "memory")
+    errors = _new_sampler_table(
         "drawn against wanted probability", "words", "largest error", "mean error", "never drawn", "distance"
     )
     for row in results["rows"]:
@@ -95,7 +95,7 @@ def show_samplers(results: dict[str, Any], folder: Path) -> None:
         errors.add_row(row["sampler"], f"{row['words']:,}", *wrong, never, f"{row['distance']:.1e}")
     print_table(speeds)
     print_table(errors)
-    print_text(f"everything, with a plot: {plain(folder)}")
+    print_text(f"everything, with a plot: {escape(folder)}")
 
 
 def show_machine(machine: dict[str, Any]) -> None:
@@ -106,7 +106,7 @@ def show_machine(machine: dict[str, Any]) -> None:
     table = new_table("limits", "", *(f"{threads} thread{'s' * (threads > 1)}" for threads in limits["threads"]))
     for limit in limits["rows"]:
         values = [f"{value:,.1f} {limit['unit']}" for value in limit["values"]]
-        table.add_row(plain(limit["name"]), *values)
+        table.add_row(escape(limit["name"]), *values)
     print_table(table)
     token, peak, reached = limits["per_token"], limits["rows"][0]["values"], limits["rows"][2]["values"]
     shares = ", ".join(f"{100 * now / most:.0f} %" for now, most in zip(reached, peak, strict=True))

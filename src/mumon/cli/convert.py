@@ -24,12 +24,12 @@ def convert(
         str, typer.Option(help="Numbers: float32, float16 or int8 (.mumon, .npz, .parquet; .npy without int8).")
     ] = "float32",
     from_format: Annotated[
-        str | None, typer.Option(help="The format of IN, if looking at it is not enough.", show_default=False)
+        str | None, typer.Option(help="The format of IN, if it cannot be recognised.", show_default=False)
     ] = None,
     to_format: Annotated[
-        str | None, typer.Option(help="The format of OUT, if its extension does not tell.", show_default=False)
+        str | None, typer.Option(help="The format of OUT, if its extension does not say.", show_default=False)
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Keep only the first rows.", show_default=False)] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Write only this many rows.", show_default=False)] = None,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
@@ -37,18 +37,18 @@ def convert(
 
     fastText's own .bin is read as well.
 
-    Rows flow from IN to OUT, so files larger than the memory are no problem. float16 and int8 keep the vectors alone,
-    without what training would go on from.
+    Rows are copied one part at a time, so files may be larger than the memory. float16 and int8 keep the vectors alone,
+    without the second matrix that more training needs.
 
     Example: mumon convert king.mumon king.parquet
     """
-    from mumon.formats.conversion import convert as converted
+    from mumon.formats.conversion import convert as convert_vectors
 
     options.check_output([], target, source)
     with options.reporter(quiet or json) as progress:
-        done = converted(source, target, from_format, to_format, limit, dtype, progress)
+        done = convert_vectors(source, target, from_format, to_format, limit, dtype, progress)
     if json:
-        about = {"path": target, "format": done.format, "words": done.rows, "vector_size": done.dim}
-        print(json_.dumps({**about, "dtype": done.dtype}, ensure_ascii=False))
+        summary = {"path": target, "format": done.format, "words": done.rows, "vector_size": done.dim}
+        print(json_.dumps({**summary, "dtype": done.dtype}, ensure_ascii=False))
     elif not quiet:
         print(f"wrote {target}: {done.rows:,} words × {done.dim}")

@@ -13,7 +13,7 @@ from mumon.cli import options
 if TYPE_CHECKING:
     from mumon.datasets import Dataset
 
-HELP = "Named public data sets: what there is, and getting it here."
+HELP = "List and download public data sets."
 
 
 def list_(
@@ -22,7 +22,7 @@ def list_(
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """List the data sets and where each is now: in the mirror (the folder MUMON_DATA names), in the cache, or not yet.
+    """List the data sets, and whether each is in the mirror (the folder MUMON_DATA), in the cache, or not here yet.
 
     Example: mumon data list ws353
     """
@@ -66,13 +66,13 @@ def get(
 
 
 def _show_table(rows: list[tuple[Dataset, str]]) -> None:
-    from mumon.cli.tables import new_table, plain, print_table
+    from mumon.cli.tables import escape, new_table, print_table
 
     table = new_table("", "name", "what", "files", "size", "where", "licence")
     table.box, table.padding = None, (0, 2, 0, 0)
     for each, where in rows:
-        size = _size(sum(file.size for file in each.files))
-        table.add_row(f"[cyan]{each.name}[/]", each.title, str(len(each.files)), size, where, plain(each.licence))
+        size = _format_size(sum(file.size for file in each.files))
+        table.add_row(f"[cyan]{each.name}[/]", each.title, str(len(each.files)), size, where, escape(each.licence))
     print_table(table)
 
 
@@ -85,10 +85,10 @@ def _show_one(dataset: Dataset, where: str) -> None:
     for field, value in about.items():
         print(f"{field:>8}  {value}")
     for file in dataset.files:
-        print(f"{'file':>8}  {file.path} ({_size(file.size)})")
+        print(f"{'file':>8}  {file.path} ({_format_size(file.size)})")
         print(f"{'sha256':>8}  {file.sha256}")
         print(f"{'from':>8}  {file.url or 'no public download'}")
 
 
-def _size(count: int) -> str:
+def _format_size(count: int) -> str:
     return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{count / 1e3:.0f} kB"

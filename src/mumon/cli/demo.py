@@ -25,7 +25,7 @@ def demo(
 
     Example: mumon demo
     """
-    from mumon.cli.tables import is_terminal, new_table, plain, print_table, print_text, show_status
+    from mumon.cli.tables import escape, is_terminal, new_table, print_table, print_text, show_status
     from mumon.formats import check_target
     from mumon.word2vec import Word2Vec
 
@@ -46,11 +46,11 @@ def demo(
     for word in PROBES:
         if word in model.wv:
             near = ", ".join(neighbour for neighbour, _ in model.wv.most_similar(word, topn=6))
-            table.add_row(f"[cyan]{word}[/]", plain(near))
+            table.add_row(f"[cyan]{word}[/]", escape(near))
     print_table(table)
     if output is not None:
         model.save(output)
-        print_text(plain(f"\nSaved {output}; try: mumon similar {shlex.quote(output)} list"))
+        print_text(escape(f"\nSaved {output}; try: mumon similar {shlex.quote(output)} list"))
     else:
         print_text("\nNow your own text: mumon train corpus.txt -o king.mumon")
 

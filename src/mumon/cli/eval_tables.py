@@ -6,7 +6,15 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mumon.cli.tables import interval, new_table, number, plain, print_table, print_text, signed_interval
+from mumon.cli.tables import (
+    escape,
+    format_difference,
+    format_interval,
+    format_number,
+    new_table,
+    print_table,
+    print_text,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -20,55 +28,67 @@ KINDS = {
     "categories": "purity of clusters, %",
     "outliers": "outliers found, %",
 }
-FOUND = ("as is", "lower case", "other apostrophe", "missing")
-ALWAYS = ("semantic", "syntactic", "position")  # the sections that are shown without being asked for
-TREATED = {"skip": "skipped", "zero": "counted as zero"}
+LOOKUPS = ("as is", "lower case", "other apostrophe", "missing")
+MAIN_SECTIONS = ("semantic", "syntactic", "position")  # shown without --sections
+TREATMENTS = {"skip": "skipped", "zero": "counted as zero"}
 
 
 def show(report: Report, tasks: Sequence[Task], missing: Missing, sections: bool) -> None:
-    """Everything that a person wants to see of a report, on standard output."""
+    """Print a report on standard output.
+
+    Parameters
+    ----------
+    report
+        The scores of one or several models.
+    tasks
+        The tasks, whose kinds are explained below the tables.
+    missing
+        How items with missing words count: "skip" or "zero".
+    sections
+        Show every section of the analogies.
+    """
     if len(report.models) > 1 and report.averaged:
-        print_table(_overview(report, missing))
-    print_table(_details(report, missing, sections))
+        print_table(_build_overview(report, missing))
+    print_table(_build_details(report, missing, sections))
     for other in report.models[1:]:
         if report.averaged and report.resamples:
-            print_table(_comparison(report.compare(report.models[0], other, "all", missing)))
-    _footnotes(report, tasks, missing)
-    _neighbours(report)
+            print_table(_build_comparison(report.compare(report.models[0], other, "all", missing)))
+    _print_footnotes(report, tasks, missing)
+    _print_neighbours(report)
 
 
-def _overview(report: Report, missing: Missing) -> Table:
-    """The paper's Table 1: a row per model, dev/test in each cell."""
+def _build_overview(report: Report, missing: Missing) -> Table:
+    """Return the paper's Table 1: a row per model, dev/test in each cell."""
     names = [*report.averaged, *(["mean"] if report.averaged else [])]
-    table = new_table("dev / test", "model", *map(plain, names))
+    table = new_table("dev / test", "model", *map(escape, names))
     for model in report.models:
         cells = []
         for name in names:
             dev, test = (report.score(model, name, fold, "", missing).score for fold in ("dev", "test"))
-            cells.append(f"{number(dev)} / {number(test)}")
-        table.add_row(plain(model), *cells)
+            cells.append(f"{format_number(dev)} / {format_number(test)}")
+        table.add_row(escape(model), *cells)
     return table
 
 
-def _details(report: Report, missing: Missing, sections: bool) -> Table:
+def _build_details(report: Report, missing: Missing, sections: bool) -> Table:
     other: Missing = "zero" if missing == "skip" else "skip"
-    columns = ["dev", "test", "all", "95 % interval", f"missing {TREATED[other]}", "covered"]
+    columns = ["dev", "test", "all", "95 % interval", f"missing {TREATMENTS[other]}", "covered"]
     several = len(report.models) > 1
-    table = new_table("all items" if several else plain(report.models[0]), "task", *["model"] * several, *columns)
+    table = new_table("all items" if several else escape(report.models[0]), "task", *["model"] * several, *columns)
     for task in [*report.task_names, *(["mean"] if report.averaged else [])]:
         rows = [row for row in report.rows() if (row.task, row.fold, row.missing) == (task, "all", missing)]
         for section in dict.fromkeys(row.section for row in rows):
-            if section and not sections and section not in ALWAYS:
+            if section and not sections and section not in MAIN_SECTIONS:
                 continue
             style = "bold" if task == "mean" else "dim" if section else None
-            label = f"  {plain(section)}" if section else plain(task)
+            label = f"  {escape(section)}" if section else escape(task)
             for row in (row for row in rows if row.section == section):
-                table.add_row(label, *[plain(row.model)] * several, *_cells(report, row, other), style=style)
+                table.add_row(label, *[escape(row.model)] * several, *_format_cells(report, row, other), style=style)
         table.add_section()
     return table
 
 
-def _cells(report: Report, row: Score, other: Missing) -> list[str]:
+def _format_cells(report: Report, row: Score, other: Missing) -> list[str]:
     halves = {
         score.fold: score.score
         for score in report.rows()
@@ -77,49 +97,49 @@ def _cells(report: Report, row: Score, other: Missing) -> list[str]:
     counted = report.score(row.model, row.task, "all", row.section, other).score
     covered = f"{row.covered:,} of {row.n:,}"
     return [
-        *(number(halves[fold]) if fold in halves else "" for fold in ("dev", "test")),
-        number(row.score),
-        interval(row.low, row.high),
-        number(counted),
+        *(format_number(halves[fold]) if fold in halves else "" for fold in ("dev", "test")),
+        format_number(row.score),
+        format_interval(row.low, row.high),
+        format_number(counted),
         covered,
     ]
 
 
-def _comparison(rows: list[Comparison]) -> Table:
-    a, b = plain(rows[0].a), plain(rows[0].b)
+def _build_comparison(rows: list[Comparison]) -> Table:
+    a, b = escape(rows[0].a), escape(rows[0].b)
     of = " on the items that both have the words of" if rows[0].missing == "skip" else ""
     table = new_table(f"is {b} better than {a}{of}?", "task", "difference", "95 % interval", "items", "in words")
     for row in rows:
-        span = signed_interval(row.low, row.high)
-        table.add_row(plain(row.task), f"{row.difference:+.1f}", span, f"{row.n:,}", row.verdict)
+        span = format_difference(row.low, row.high)
+        table.add_row(escape(row.task), f"{row.difference:+.1f}", span, f"{row.n:,}", row.verdict)
     return table
 
 
-def _footnotes(report: Report, tasks: Sequence[Task], missing: Missing) -> None:
+def _print_footnotes(report: Report, tasks: Sequence[Task], missing: Missing) -> None:
     kinds = [kind for kind in KINDS if any(task.kind == kind for task in tasks)]
-    units = "; ".join(f"{_listed([t.name for t in tasks if t.kind == kind])}: {KINDS[kind]}" for kind in kinds)
-    print_text(f"[dim]{units}. Items with missing words are {TREATED[missing]}.[/]")
+    units = "; ".join(f"{_join([t.name for t in tasks if t.kind == kind])}: {KINDS[kind]}" for kind in kinds)
+    print_text(f"[dim]{units}. Items with missing words are {TREATMENTS[missing]}.[/]")
     for model in report.models:
         tally: Counter[str] = Counter()
         for counts in report.found[model].values():
             tally.update(counts)
-        parts = ", ".join(f"{tally[how]:,} {how}" for how in FOUND if tally[how])
-        print_text(f"[dim]Words of the tasks found in {plain(model)}: {parts}.[/]")
+        parts = ", ".join(f"{tally[how]:,} {how}" for how in LOOKUPS if tally[how])
+        print_text(f"[dim]Words of the tasks found in {escape(model)}: {parts}.[/]")
     left_out = [
         task.name for task in tasks if task.kind in ("similarity", "analogy") and task.name not in report.averaged
     ]
     if left_out:
-        why = "one of its halves has no score (too few items with known words)"
-        print_text(f"[dim]Not in the mean, for {why}: {_listed(left_out)}.[/]")
+        why = "because a half of it has no score (too few items with known words)"
+        print_text(f"[dim]Not in the mean, {why}: {_join(left_out)}.[/]")
 
 
-def _neighbours(report: Report) -> None:
+def _print_neighbours(report: Report) -> None:
     for model, nearest in report.neighbours.items():
         if nearest:
-            print_text(f"\n[bold]nearest words[/] in {plain(model)}")
+            print_text(f"\n[bold]nearest words[/] in {escape(model)}")
             for word, near in nearest.items():
-                print_text(f"  {plain(word):>12}  [dim]{plain('  '.join(near) or 'not in the vocabulary')}[/]")
+                print_text(f"  {escape(word):>12}  [dim]{escape('  '.join(near) or 'not in the vocabulary')}[/]")
 
 
-def _listed(names: Sequence[str]) -> str:
-    return plain(", ".join(names))
+def _join(names: Sequence[str]) -> str:
+    return escape(", ".join(names))

@@ -1,4 +1,4 @@
-"""`mumon eval`: how good vectors are."""
+"""`mumon eval`: score vectors on word similarity, analogies and other tasks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EXTRINSIC = ("budget", "draws", "width", "epochs", "train_sentences", "seeds", "
 
 
 class MissingWords(str, Enum):
-    """What becomes of items with words that the model does not have."""
+    """How items with words that the model does not have are counted."""
 
     skip = "skip"
     zero = "zero"
@@ -71,15 +71,16 @@ def evaluate(
     ] = MissingWords.skip,
     method: Annotated[Analogies, typer.Option("--method", help="Analogies by 3CosAdd or 3CosMul.")] = Analogies.add,
     restrict_vocab: Annotated[
-        int, typer.Option("--restrict-vocab", min=0, help="Use only so many frequent words; 0 for all.")
+        int, typer.Option("--restrict-vocab", min=0, help="Use only this many frequent words; 0 for all.")
     ] = 300_000,
     sections: Annotated[bool, typer.Option("--sections", help="Also show each section of the analogies.")] = False,
     words: Annotated[
-        str | None, typer.Option("--words", help="Show the neighbours of these words (by commas).", show_default=False)
+        str | None,
+        typer.Option("--words", help="Show the neighbours of these words, separated by commas.", show_default=False),
     ] = None,
     resamples: Annotated[int, typer.Option("--resamples", min=0, help="Resamples behind each interval.")] = 1000,
     seed: Annotated[
-        int, typer.Option("--seed", min=0, help="Fixes the dev and test halves; the first of --seeds.")
+        int, typer.Option("--seed", min=0, help="Seed of the dev and test halves; the first of --seeds.")
     ] = 0,
     extrinsic_tasks: extrinsic.Extrinsic = None,
     budget: extrinsic.BudgetOption = extrinsic.BudgetName.small,
@@ -95,7 +96,7 @@ def evaluate(
     csv: Annotated[bool, typer.Option("--csv", help="Print every score as comma-separated values.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
-    """Score MODELS on word similarity and analogies: the paper's five tasks, or your own; or in real tasks.
+    """Score each MODEL on word similarity and analogies: the paper's five tasks, your own, or extrinsic tasks.
 
     Example: mumon eval king.mumon glove.txt
 
@@ -107,7 +108,7 @@ def evaluate(
         extrinsic.run(
             lambda: _load(models),
             extrinsic_tasks,
-            budget=extrinsic.chosen(budget, draws, width, epochs, train_sentences),
+            budget=extrinsic.choose_budget(budget, draws, width, epochs, train_sentences),
             baselines=baselines,
             seeds=range(seed, seed + seeds),
             folder=folder,
@@ -143,13 +144,13 @@ def evaluate(
         settings = {"method": method.value, "seed": seed, "restrict_vocab": restrict_vocab, "resamples": resamples}
         print(json_.dumps({"settings": settings, **report.to_json(missing.value)}, ensure_ascii=False))
     elif csv:
-        write_csv(report)
+        _write_csv(report)
     else:
         eval_tables.show(report, chosen, missing.value, sections)
 
 
 def _check_kind(context: typer.Context, is_extrinsic: bool) -> None:
-    """Refuse options that would be passed over."""
+    """Refuse options that the chosen kind of evaluation would ignore."""
     from mumon.errors import OptionError
 
     for name in INTRINSIC if is_extrinsic else EXTRINSIC:
@@ -162,7 +163,7 @@ def _check_kind(context: typer.Context, is_extrinsic: bool) -> None:
 
 
 def _load(paths: Sequence[str]) -> dict[str, WordVectors]:
-    """The vectors by a short name: the file's own, or as much of its path as tells it from the others."""
+    """Return the vectors by a short name: that of the file, or the whole path if two files have the same."""
     from mumon.errors import OptionError
     from mumon.vectors.word_vectors import WordVectors
 
@@ -175,8 +176,8 @@ def _load(paths: Sequence[str]) -> dict[str, WordVectors]:
     return {name: WordVectors.load(path) for name, path in zip(names, resolved, strict=True)}
 
 
-def write_csv(report: Report) -> None:
-    """Every score, one line each, on standard output."""
+def _write_csv(report: Report) -> None:
+    """Print every score on a line of its own."""
     writer = csv.writer(sys.stdout, lineterminator="\n")
     rows = [score.to_json() for score in report.rows()]
     writer.writerow(rows[0])

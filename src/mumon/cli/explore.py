@@ -1,4 +1,4 @@
-"""`mumon explore`: look into word vectors on a local web page."""
+"""`mumon explore`: a local web page that shows word vectors."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ class Projection(str, Enum):
 
 def explore(
     model: options.Model,
-    model2: Annotated[str | None, typer.Argument(help="Another, to compare with.", show_default=False)] = None,
+    model2: Annotated[str | None, typer.Argument(help="Another model to compare with.", show_default=False)] = None,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Read only so many rows of each model.", show_default=False)
+        int | None, typer.Option(min=1, help="Read only this many rows of each model.", show_default=False)
     ] = None,
     map_words: Annotated[
-        int, typer.Option("--map-words", min=2, max=50_000, help="How many frequent words are on the map.")
+        int, typer.Option("--map-words", min=2, max=50_000, help="The number of frequent words on the map.")
     ] = 5000,
     projection: Annotated[
-        Projection, typer.Option(help="How the map is laid out at first; PCA is always there.")
+        Projection, typer.Option(help="How the map is laid out at first; PCA is always available.")
     ] = Projection.pca,
-    host: Annotated[str, typer.Option(help="Where to listen; 0.0.0.0 lets others in.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="The address to listen on; 0.0.0.0 lets other machines in.")] = "127.0.0.1",
     port: Annotated[
         int | None,
         typer.Option(
-            min=0, max=65_535, help="The port, or 0 for any that is free.", show_default="8765 or the next that is free"
+            min=0, max=65_535, help="The port, or 0 for any free one.", show_default="8765, or the next free one"
         ),
     ] = None,
     open_: Annotated[
@@ -44,7 +44,7 @@ def explore(
         typer.Option("--open/--no-open", help="Open a browser (default: if there is a screen).", show_default=False),
     ] = None,
 ) -> None:
-    """Look into MODEL on a web page: neighbours, analogies, a map, the training. Ctrl-C ends it.
+    """Explore MODEL on a web page: neighbours, analogies, a map, the training. Ctrl-C ends it.
 
     Example: mumon explore king.mumon
     """
@@ -77,7 +77,7 @@ def explore(
     if port is None and taken != serve.DEFAULT_PORT:
         progress.note(f"port {serve.DEFAULT_PORT} is taken; using {taken}")
     if not local:
-        progress.note("warning: there is no password, and everyone who reaches this machine can read these models")
+        progress.note("warning: there is no password, so everyone who can reach this machine can read these models")
     url = serve.find_address(listener)
     print(f"{url} shows {' and '.join(one.name for one in models)}; Ctrl-C ends it", flush=True)
     if open_ if open_ is not None else serve.has_screen():

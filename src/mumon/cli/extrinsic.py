@@ -1,4 +1,4 @@
-"""`mumon eval --extrinsic`: do vectors help real tasks?"""
+"""`mumon eval --extrinsic`: how much vectors help in real tasks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mumon.cli import options
-from mumon.cli.tables import interval, new_table, number, plain, print_table, print_text, signed_interval
+from mumon.cli.tables import (
+    escape,
+    format_difference,
+    format_interval,
+    format_number,
+    new_table,
+    print_table,
+    print_text,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -22,7 +30,7 @@ if TYPE_CHECKING:
     from mumon.vectors.word_vectors import WordVectors
 
 PANEL = "Extrinsic tasks"
-TITLES = {
+COLUMN_TITLES = {
     "sst2": "SST-2",
     "qnli": "QNLI",
     "mnli-m": "MNLI-m",
@@ -30,11 +38,11 @@ TITLES = {
     "ner": "NER, frozen",
     "ner-tuned": "NER, fine-tuned",
 }
-DATA = {"sst2": "SST-2", "qnli": "QNLI", "mnli-m": "MNLI", "ner": "NER"}  # one score for each set of texts
+DATA_SETS = {"sst2": "SST-2", "qnli": "QNLI", "mnli-m": "MNLI", "ner": "NER"}  # one score for each set of texts
 
 
 class BudgetName(str, Enum):
-    """How much is spent: for two cores, or as in the paper."""
+    """How much training there is: enough for two cores, or as in the paper."""
 
     small = "small"
     full = "full"
@@ -49,29 +57,29 @@ Extrinsic = Annotated[
     _option("--extrinsic", metavar="TASKS", help="Train the paper's networks on these: sst2,qnli,mnli,ner."),
 ]
 BudgetOption = Annotated[
-    BudgetName, _option("--budget", help="small: two cores, minutes per model; full: the paper's.")
+    BudgetName, _option("--budget", help="small: minutes per model on two cores; full: as in the paper.")
 ]
 Draws = Annotated[int | None, _option("--draws", min=1, help="Points of the random search, the same for every model.")]
 Width = Annotated[int | None, _option("--width", min=1, help="LSTM units per direction, of classifiers and tagger.")]
-Epochs = Annotated[int | None, _option("--epochs", min=1, help="At most so many epochs per network.")]
-TrainSentences = Annotated[int | None, _option("--train-sentences", min=1, help="Learn from so many sentences.")]
-Seeds = Annotated[int, _option("--seeds", min=1, help="Train everything with so many seeds.")]
+Epochs = Annotated[int | None, _option("--epochs", min=1, help="Most epochs of each network.")]
+TrainSentences = Annotated[int | None, _option("--train-sentences", min=1, help="Train on this many sentences.")]
+Seeds = Annotated[int, _option("--seeds", min=1, help="Train each network with this many seeds.")]
 Baselines = Annotated[
-    str | None, _option("--baselines", metavar="NAMES", help="Also evaluate random vectors, GloVe: random,glove.")
+    str | None, _option("--baselines", metavar="NAMES", help="Also evaluate random vectors or GloVe: random,glove.")
 ]
 Folder = Annotated[
-    str | None, _option("--folder", help="Keep trained networks here (default: the cache); the same command goes on.")
+    str | None, _option("--folder", help="Keep trained networks here (default: the cache); the same command resumes.")
 ]
 
 
-def chosen(
+def choose_budget(
     name: BudgetName, draws: int | None, width: int | None, epochs: int | None, train_sentences: int | None
 ) -> Budget:
-    """The budget that the options ask for."""
-    from mumon.experiments.extrinsic.plan import choose_budget
+    """Return the budget that the options describe; those that are None keep the values of the named one."""
+    from mumon.experiments.extrinsic import plan
 
     widths = {"encoder_width": width, "tagger_width": width}
-    return choose_budget(name.value, draws=draws, **widths, epochs=epochs, train_sentences=train_sentences)
+    return plan.choose_budget(name.value, draws=draws, **widths, epochs=epochs, train_sentences=train_sentences)
 
 
 def run(
@@ -88,7 +96,29 @@ def run(
     json: bool,
     csv: bool,
 ) -> None:
-    """Evaluate and show; Ctrl-C ends in a sentence of its own, for here something was kept."""
+    """Evaluate models on extrinsic tasks and print the scores.
+
+    Parameters
+    ----------
+    models
+        Loads the vectors by name; called once the other options are known to be right.
+    tasks, baselines
+        Comma-separated names.
+    budget
+        How much training there is.
+    seeds
+        Every network is trained once with each.
+    folder
+        Where trained networks are kept; the cache by default.
+    resamples
+        Resamples behind each interval.
+    workers
+        Threads.
+    progress
+        The reporter.
+    json, csv
+        Print this format instead of tables.
+    """
     from mumon.experiments.extrinsic.evaluate import check_request, evaluate_extrinsic
     from mumon.utils.signals import reword_interrupt
 
@@ -111,22 +141,22 @@ def run(
     if json:
         print(json_.dumps(report.to_json(), ensure_ascii=False))
     elif csv:
-        write_csv(report)
+        _write_csv(report)
     else:
         _show(report)
 
 
-def write_csv(report: ExtrinsicReport) -> None:
-    """Every score, one line each, on standard output; the numbers of several seeds stand between blanks."""
+def _write_csv(report: ExtrinsicReport) -> None:
+    """Print every score on a line of its own; the scores of several seeds are separated by blanks."""
     writer = csv_.writer(sys.stdout, lineterminator="\n")
     names = ("model", "task", "metric", "score", "low", "high", "seeds", "dev", "n", "words", "found")
     writer.writerow(names)
     for score in report.scores:
         values = [getattr(score, name) for name in names]
-        writer.writerow([_cell(value) for value in values])
+        writer.writerow([_format_cell(value) for value in values])
 
 
-def _cell(value: Any) -> Any:
+def _format_cell(value: Any) -> Any:
     if isinstance(value, list):
         return " ".join(map(str, value))
     return "" if value != value else value
@@ -145,30 +175,30 @@ def _show(report: ExtrinsicReport) -> None:
         f"[dim]{', '.join(units)} × 100; 95 % intervals over {over}, {len(seeds)} seed{'s'[: len(seeds) > 1]}.[/]"
     )
     for model in report.models:
-        rows = [score for score in report.scores if score.model == model and score.task in DATA]
-        found = ", ".join(f"{DATA[row.task]} {100 * row.found / row.words:.0f} %" for row in rows)
-        print_text(f"[dim]Running words, marks included, that {plain(model)} has: {found}.[/]")
+        rows = [score for score in report.scores if score.model == model and score.task in DATA_SETS]
+        found = ", ".join(f"{DATA_SETS[row.task]} {100 * row.found / row.words:.0f} %" for row in rows)
+        print_text(f"[dim]Running words, marks included, that {escape(model)} has: {found}.[/]")
 
 
 def _build_scores(report: ExtrinsicReport) -> Table:
-    table = new_table("test", "model", *(TITLES[name] for name in report.task_names))
+    table = new_table("test", "model", *(COLUMN_TITLES[name] for name in report.task_names))
     for model in report.models:
         cells = []
         for name in report.task_names:
             score = report.score(model, name)
-            cells.append(f"[bold]{number(score.score)}[/] [dim]{interval(score.low, score.high)}[/]")
-        table.add_row(plain(model), *cells)
+            cells.append(f"[bold]{format_number(score.score)}[/] [dim]{format_interval(score.low, score.high)}[/]")
+        table.add_row(escape(model), *cells)
     return table
 
 
 def _build_differences(report: ExtrinsicReport) -> Table:
     first = report.models[0]
-    title = f"is it better than {plain(first)}? (* the interval leaves out zero)"
-    table = new_table(title, "model", *(TITLES[name] for name in report.task_names))
+    title = f"is it better than {escape(first)}? (* the interval leaves out zero)"
+    table = new_table(title, "model", *(COLUMN_TITLES[name] for name in report.task_names))
     for model in report.models[1:]:
         cells = []
         for row in report.compare(first, model):
             mark = "*" if row.low > 0 or row.high < 0 else " "
-            cells.append(f"[bold]{row.difference:+.1f}[/]{mark} [dim]{signed_interval(row.low, row.high)}[/]")
-        table.add_row(plain(model), *cells)
+            cells.append(f"[bold]{row.difference:+.1f}[/]{mark} [dim]{format_difference(row.low, row.high)}[/]")
+        table.add_row(escape(model), *cells)
     return table

@@ -1,4 +1,4 @@
-"""`mumon gradcheck`: is what training applies the gradient of its loss?"""
+"""`mumon gradcheck`: check that each update is the gradient of its loss."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def gradcheck(
     contexts: Annotated[int, typer.Option("-C", "--contexts", min=1, help="Context words of every window.")] = 5,
     negative: Annotated[int, typer.Option(min=1, help="Noise words per target.")] = 5,
     dim: Annotated[int, typer.Option("--dim", "--vector-size", min=1, help="Dimensions of the vectors.")] = 8,
-    seed: Annotated[int, typer.Option(min=0, help="Of the matrices, windows and noise words.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the matrices, windows and noise words.")] = 1,
     json: options.Json = False,
 ) -> None:
-    """Compare what every kernel applies with the finite differences of its loss.
+    """Compare the update of every kernel with the finite differences of its loss.
 
-    The paper's conclusion is that such a check should come with every implementation. The correct updates pass; the
-    faulty one of word2vec.c, gensim and fastText fails, by the factor C. Ends with exit code 1 if a correct one fails.
+    The paper concludes that every implementation should come with such a check. The correct updates pass; the faulty
+    one of word2vec.c, gensim and fastText fails, by the factor C. The exit code is 1 if a correct update fails.
 
     Example: mumon gradcheck --contexts 10
     """
@@ -35,17 +35,18 @@ def gradcheck(
         checks = list(check_gradients(contexts, negative, dim, seed))
         print(json_.dumps([check.to_json() for check in checks]))
     else:
-        checks = _show(contexts, negative, dim, seed)
+        checks = _print_checks(contexts, negative, dim, seed)
     wrong = [check for check in checks if check.passes != (check.update != "faulty" or contexts == 1)]
     if wrong:
         first = wrong[0]
+        kind, error = f"{first.objective} {first.update} ({first.kernel})", max(first.source_error, first.target_error)
         raise TrainingError(
-            f"{len(wrong)} of {len(checks)} checks did not end as they should, first {first.objective} {first.update} "
-            f"({first.kernel}) with an error of {max(first.source_error, first.target_error):.2g}; please report this"
+            f"{len(wrong)} of {len(checks)} checks gave the wrong result, first {kind} with an error of {error:.2g}; "
+            "please report this"
         )
 
 
-def _show(contexts: int, negative: int, dim: int, seed: int) -> list[Check]:
+def _print_checks(contexts: int, negative: int, dim: int, seed: int) -> list[Check]:
     from mumon.cli.tables import new_table, print_prose, print_table, show_status
     from mumon.kernels.jit import is_compiled
     from mumon.training.gradcheck import TOLERANCE, check_gradients
@@ -62,9 +63,7 @@ def _show(contexts: int, negative: int, dim: int, seed: int) -> list[Check]:
     print_table(table)
     print_prose(
         f"\nC = {contexts} context words, k = {negative} noise words, {dim} dimensions. Deviations from the finite "
-        "differences "
-        f"are relative to the largest of them; up to {TOLERANCE:g} pass. × tells how much longer the source steps are "
-        "than the "
-        "gradient's. “Faulty” is what word2vec.c, gensim and fastText apply."
+        f"differences are relative to the largest of them; up to {TOLERANCE:g} pass. × is how much longer the source "
+        "steps are than those of the gradient. “Faulty” is the update of word2vec.c, gensim and fastText."
     )
     return checks

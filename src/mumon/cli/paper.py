@@ -143,19 +143,19 @@ def _estimate(
             json_.dumps({"corpus": asdict(first), "c4": second and asdict(second), "needs": [asdict(n) for n in needs]})
         )
     else:
-        told = (
+        lines = (
             estimates.format_estimate(needs, first, second, workers) if needs else ["0 trainings: these take seconds"]
         )
-        print("\n".join(told), file=sys.stderr)
+        print("\n".join(lines), file=sys.stderr)
 
 
 def _show(report: PaperReport) -> None:
-    from mumon.cli.tables import plain, print_text
+    from mumon.cli.tables import escape, print_text
 
     for section in report.sections.values():
         print_text(f"\n[bold]{section.title}[/]")
         for verdict in section.verdicts:
             colour = COLOURS[verdict.outcome]
-            print_text(f"  [{colour}]{verdict.outcome}[/]  {plain(verdict.claim)}")
-            print_text(f"      [dim]{plain(verdict.ours)}[/]")
-    print_text(f"\nThe report is {plain(report.page)} ({report.seconds:.0f} s).")
+            print_text(f"  [{colour}]{verdict.outcome}[/]  {escape(verdict.claim)}")
+            print_text(f"      [dim]{escape(verdict.ours)}[/]")
+    print_text(f"\nThe report is {escape(report.page)} ({report.seconds:.0f} s).")

@@ -1,4 +1,4 @@
-"""`mumon phrases`: find the phrases of a corpus, and join them in it."""
+"""`mumon phrases`: find the phrases of a corpus, and write it with its phrases joined."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Scoring(str, Enum):
 
 
 class Connectors(str, Enum):
-    """Which words may stand inside a phrase."""
+    """The words that may be inside a phrase."""
 
     english = "english"
     none = "none"
@@ -37,9 +37,9 @@ def phrases(
     ] = None,
     apply: Annotated[
         str | None,
-        typer.Option(help="Write the text here, a sentence per line, its phrases joined.", show_default=False),
+        typer.Option(help="Write the text here, one sentence per line, with its phrases joined.", show_default=False),
     ] = None,
-    min_count: Annotated[int, typer.Option(min=1, help="Pass over words and pairs that occur less often.")] = 5,
+    min_count: Annotated[int, typer.Option(min=1, help="Ignore words and pairs that occur less often.")] = 5,
     threshold: Annotated[
         float | None,
         typer.Option(
@@ -50,7 +50,7 @@ def phrases(
     connector_words: Annotated[
         Connectors, typer.Option(help="Words that phrases may have inside: of, the, and …")
     ] = Connectors.none,
-    top: Annotated[int, typer.Option(min=0, help="How many phrases to show, best first.")] = 20,
+    top: Annotated[int, typer.Option(min=0, help="The number of phrases to show, best first.")] = 20,
     tokenize: options.Tokenize = None,
     lowercase: options.Lowercase = None,
     text_field: options.TextField = None,
@@ -58,7 +58,7 @@ def phrases(
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Find the phrases of CORPUS: pairs of words that occur together more often than chance would have it.
+    """Find the phrases of CORPUS: pairs of words that occur together more often than by chance.
 
     Example: mumon phrases corpus.txt -o phrases.json --apply joined.txt
     """
@@ -84,7 +84,7 @@ def phrases(
         if output is not None:
             frozen.save(output)
             progress.note(f"wrote {output}: {len(frozen.phrasegrams):,} phrases")
-    _show(frozen, top, encoded.tokens, json)
+    _print_ranking(frozen, top, encoded.tokens, json)
 
 
 def _write_joined(frozen: FrozenPhrases, corpus: EncodedCorpus, path: str, progress: Progress) -> None:
@@ -99,11 +99,11 @@ def _write_joined(frozen: FrozenPhrases, corpus: EncodedCorpus, path: str, progr
     progress.finish(f"wrote {path}: {corpus.sentences:,} sentences")
 
 
-def _show(frozen: FrozenPhrases, top: int, tokens: int, as_json: bool) -> None:
+def _print_ranking(frozen: FrozenPhrases, top: int, tokens: int, as_json: bool) -> None:
     ranking = sorted(frozen.phrasegrams.items(), key=lambda item: (-item[1], item[0]))[:top]
     if as_json:
-        shown = [{"phrase": phrase, "score": round(score, 6)} for phrase, score in ranking]
-        print(json_.dumps({"tokens": tokens, "phrases": len(frozen.phrasegrams), "top": shown}, ensure_ascii=False))
+        best = [{"phrase": phrase, "score": round(score, 6)} for phrase, score in ranking]
+        print(json_.dumps({"tokens": tokens, "phrases": len(frozen.phrasegrams), "top": best}, ensure_ascii=False))
         return
     for phrase, score in ranking:
         print(f"{score:12.4f}  {phrase}")

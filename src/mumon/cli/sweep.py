@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from mumon.experiments.sweep import SweepResult
     from mumon.utils.progress import Progress
 
-# Options as the shell spells them, in the order in which the grid runs: the rate moves fastest, so that one line of the
-# curve is finished after the other.
-NAMES = {
+# Options by their names on the command line, in the order in which the grid runs: the rate changes fastest, so that
+# the curves are finished one after the other.
+PYTHON_NAMES = {
     "objective": "sg",
     "update": "update",
     "dim": "vector_size",
@@ -33,32 +33,36 @@ NAMES = {
 }
 
 
-def _values(flags: str, help_: str) -> Any:
+def _list_option(flags: str, help_: str) -> Any:
     return typer.Option(*flags.split(), help=help_, show_default=False, metavar="LIST")
 
 
 def sweep(
     corpus: options.Corpus,
     output: Annotated[
-        str, typer.Option("-o", "--output", help="The folder of the sweep; the same command there goes on.")
+        str, typer.Option("-o", "--output", help="The folder of the sweep; the same command resumes there.")
     ],
     lr: Annotated[
         str | None,
-        _values("--lr --alpha", "First learning rates (default, if no other list: 0.025,0.05,0.075,0.1,0.15,0.2,0.3)."),
+        _list_option(
+            "--lr --alpha", "First learning rates (default, if no other list: 0.025,0.05,0.075,0.1,0.15,0.2,0.3)."
+        ),
     ] = None,
-    epochs: Annotated[str | None, _values("--epochs", "Passes over the corpus.")] = None,
-    window: Annotated[str | None, _values("--window", "Words to each side.")] = None,
-    negative: Annotated[str | None, _values("--negative", "Noise words per target.")] = None,
-    shared_negatives: Annotated[str | None, _values("--shared-negatives", "Noise words shared by a batch.")] = None,
-    batch: Annotated[str | None, _values("--batch", "Targets that share noise words.")] = None,
-    dim: Annotated[str | None, _values("--dim --vector-size", "Dimensions of the vectors.")] = None,
-    sample: Annotated[str | None, _values("--sample", "Subsampling thresholds.")] = None,
-    min_count: Annotated[str | None, _values("--min-count", "Drop words that occur less often.")] = None,
-    ns_exponent: Annotated[str | None, _values("--ns-exponent", "Noise ∝ count^this.")] = None,
-    rate_exponent: Annotated[str | None, _values("--rate-exponent", "Rates ∝ share^-this.")] = None,
-    min_lr: Annotated[str | None, _values("--min-lr --min-alpha", "Last learning rates.")] = None,
-    objective: Annotated[str | None, _values("--objective", "cbow, sg, or both: cbow,sg.")] = None,
-    update: Annotated[str | None, _values("--update", "correct, faulty, or both: correct,faulty.")] = None,
+    epochs: Annotated[str | None, _list_option("--epochs", "Passes over the corpus.")] = None,
+    window: Annotated[str | None, _list_option("--window", "Words to each side.")] = None,
+    negative: Annotated[str | None, _list_option("--negative", "Noise words per target.")] = None,
+    shared_negatives: Annotated[
+        str | None, _list_option("--shared-negatives", "Noise words shared by a batch.")
+    ] = None,
+    batch: Annotated[str | None, _list_option("--batch", "Targets that share noise words.")] = None,
+    dim: Annotated[str | None, _list_option("--dim --vector-size", "Dimensions of the vectors.")] = None,
+    sample: Annotated[str | None, _list_option("--sample", "Subsampling thresholds.")] = None,
+    min_count: Annotated[str | None, _list_option("--min-count", "Drop words that occur less often.")] = None,
+    ns_exponent: Annotated[str | None, _list_option("--ns-exponent", "Noise ∝ count^this.")] = None,
+    rate_exponent: Annotated[str | None, _list_option("--rate-exponent", "Rates ∝ share^-this.")] = None,
+    min_lr: Annotated[str | None, _list_option("--min-lr --min-alpha", "Last learning rates.")] = None,
+    objective: Annotated[str | None, _list_option("--objective", "cbow, sg, or both: cbow,sg.")] = None,
+    update: Annotated[str | None, _list_option("--update", "correct, faulty, or both: correct,faulty.")] = None,
     exact: Annotated[bool, typer.Option("--exact", help="One step per window, as in the paper.")] = False,
     random: Annotated[
         int | None,
@@ -66,7 +70,7 @@ def sweep(
             "--random",
             min=1,
             metavar="N",
-            help="Draw so many configurations, from lists or from ranges such as 0.01..0.5.",
+            help="Draw this many configurations from lists, or from ranges such as 0.01..0.5.",
             show_default=False,
         ),
     ] = None,
@@ -74,7 +78,7 @@ def sweep(
         str | None,
         typer.Option(
             "--tasks",
-            help="What to choose by: names or files, separated by commas (default: ws353,men,rw,syn,mixed).",
+            help="Tasks to choose by: names or files, separated by commas (default: ws353,men,rw,syn,mixed).",
             show_default=False,
         ),
     ] = None,
@@ -87,8 +91,8 @@ def sweep(
             show_default=False,
         ),
     ] = None,
-    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Train each configuration with so many seeds.")] = 1,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="The first seed, also that of --random.")] = 1,
+    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Train each configuration with this many seeds.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="The first seed, also used by --random.")] = 1,
     workers: options.Workers = None,
     tokenize: options.Tokenize = None,
     lowercase: options.Lowercase = None,
@@ -99,7 +103,7 @@ def sweep(
     """Train CORPUS with many options, choose the best on the dev halves of the tasks, and test it once.
 
     A LIST is 0.05,0.1,0.2: every combination of all lists is trained. One value applies to all runs. The corpus is
-    encoded once. Ctrl-C loses only the run at hand: the same command goes on, and longer lists train only what is new.
+    encoded once. Ctrl-C loses only the current run: the same command resumes, and longer lists train only what is new.
 
     Example: mumon sweep corpus.txt -o sweep --lr 0.05,0.1,0.2 --window 5,10
     """
@@ -129,10 +133,10 @@ def sweep(
         "seed": seed,
         "seeds": range(seed, seed + seeds),
         "fixed": {name: value for name, value in {**common, "workers": workers}.items() if value is not None},
-        "compare": None if compare is None else NAMES.get(compare.lstrip("-"), compare.replace("-", "_")),
+        "compare": None if compare is None else PYTHON_NAMES.get(compare.lstrip("-"), compare.replace("-", "_")),
         "progress": progress,
     }
-    result = _run(corpus, _space(lists, random is not None), arguments, progress)
+    result = _run(corpus, _build_space(lists, random is not None), arguments, progress)
     from mumon.cli.sweep_tables import show
 
     if json:
@@ -141,18 +145,20 @@ def sweep(
         show(result)
 
 
-def _space(lists: dict[str, str | None], at_random: bool) -> dict[str, Any]:
-    """What the lists ask for; the default rates join in where nothing would vary."""
+def _build_space(lists: dict[str, str | None], at_random: bool) -> dict[str, Any]:
+    """Return the values of each option; the default rates are added if nothing else varies."""
     from mumon.experiments.sweep.space import check_space, find_swept_options, parse_values
 
-    space = {NAMES[name]: parse_values(NAMES[name], text) for name, text in lists.items() if text is not None}
+    space = {
+        PYTHON_NAMES[name]: parse_values(PYTHON_NAMES[name], text) for name, text in lists.items() if text is not None
+    }
     if "alpha" not in space and not find_swept_options(space):
         space |= check_space(None, "random" if at_random else "grid")
     return space
 
 
 def _run(corpus: list[str], space: dict[str, Any], arguments: dict[str, Any], progress: Progress) -> SweepResult:
-    """The sweep; Ctrl-C ends in a sentence of its own, for here something was saved."""
+    """Run the sweep; the message after Ctrl-C says how many runs are kept."""
     from mumon.experiments.sweep import sweep as run
     from mumon.experiments.sweep.runs import count_finished_runs
     from mumon.utils.signals import reword_interrupt
@@ -162,5 +168,5 @@ def _run(corpus: list[str], space: dict[str, Any], arguments: dict[str, Any], pr
     except KeyboardInterrupt as error:
         progress.close()
         done = count_finished_runs(arguments["folder"])
-        kept = f"{done} finished run{'s' * (done != 1)} {'are' if done != 1 else 'is'} kept"
-        raise reword_interrupt(error, f"stopped; {kept}, and the same command resumes") from None
+        runs = f"{done} finished run{'s' * (done != 1)} {'are' if done != 1 else 'is'} kept"
+        raise reword_interrupt(error, f"stopped; {runs}, and the same command resumes") from None

@@ -84,23 +84,23 @@ def new_table(title: str, *columns: str) -> Table:
     return table
 
 
-def number(value: float, digits: int = 1) -> str:
-    """A score, or a dash where there is none."""
+def format_number(value: float, digits: int = 1) -> str:
+    """Return a score as text, or a dash if it is not a number."""
     return "–" if math.isnan(value) else f"{value:.{digits}f}"
 
 
-def interval(low: float, high: float) -> str:
-    """From … to, or a dash."""
+def format_interval(low: float, high: float) -> str:
+    """Return "low … high", or a dash if they are not numbers."""
     return "–" if math.isnan(low) else f"{low:.1f} … {high:.1f}"
 
 
-def signed_interval(low: float, high: float) -> str:
-    """From … to, of a difference."""
+def format_difference(low: float, high: float) -> str:
+    """Return the interval of a difference, with signs, or a dash."""
     return "–" if math.isnan(low) else f"{low:+.1f} … {high:+.1f}"
 
 
-def plain(text: Any) -> str:
-    """Text in which rich sees no markup."""
-    from rich.markup import escape
+def escape(text: Any) -> str:
+    """Return text in which rich sees no markup."""
+    from rich import markup
 
-    return escape(str(text))
+    return markup.escape(str(text))

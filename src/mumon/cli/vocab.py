@@ -12,7 +12,7 @@ from mumon.cli import options
 def vocab(
     corpus: options.Corpus,
     output: Annotated[
-        str | None, typer.Option("-o", "--output", help="Write here instead of the screen.", show_default=False)
+        str | None, typer.Option("-o", "--output", help="Write to this file instead of the screen.", show_default=False)
     ] = None,
     min_count: options.MinCount = None,
     max_vocab: options.MaxVocab = None,
