@@ -1,7 +1,7 @@
 """What mumon raises when the user can do something about it.
 
 Every message is one sentence with the number that matters and the next step. The command line prints it and exits
-with 1; from Python each class is also the built-in a reader would expect to catch.
+with 1; in Python each class is also the built-in exception that a reader would expect to catch.
 """
 
 from __future__ import annotations
@@ -10,23 +10,36 @@ import errno
 from collections.abc import Iterable
 from itertools import islice
 
-# What the system says where nothing more can be written.
+# What the system reports when nothing more can be written: a full disk, a limit on file sizes, a quota.
 DISK_FULL_ERRNOS = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 def to_one_line(error: object, most: int = 200) -> str:
-    """What a library says of an error, made to fit into a sentence."""
+    """Shorten what a library says about an error so that it fits into a sentence.
+
+    Parameters
+    ----------
+    error
+        An exception, or anything else whose `str` is to be shown.
+    most
+        The number of characters to keep.
+
+    Returns
+    -------
+    str
+        Printable text without line breaks; the name of the type if the error says nothing.
+    """
     text = "".join(char if char.isprintable() else " " for char in str(error))
     return " ".join(text.split())[:most] or type(error).__name__
 
 
 def list_names(names: Iterable[str]) -> str:
-    """The first names of many, which come from a file and may be anything."""
+    """Join the first eight names, shortened and escaped: they come from a file and may be anything."""
     return ", ".join(repr(name[:40])[1:-1] for name in islice(names, 8)) or "none"
 
 
 class MumonError(Exception):
-    """Base of every error a user's input can cause."""
+    """The base of every error that a user's input can cause."""
 
 
 class OptionError(MumonError, ValueError):
@@ -34,15 +47,15 @@ class OptionError(MumonError, ValueError):
 
 
 class CorpusError(MumonError, ValueError):
-    """The training text is missing, unreadable or holds nothing to learn from."""
+    """The training text is missing, cannot be read, or contains nothing to learn from."""
 
 
 class FormatError(MumonError, ValueError):
-    """A model, vectors or vocabulary file is not what it claims to be."""
+    """A file of a model, of vectors or of a vocabulary is not what its name or header says."""
 
 
 class DataError(MumonError, OSError):
-    """A public data set is neither here nor to be had."""
+    """A public data set is not on this machine and cannot be downloaded."""
 
 
 class TrainingError(MumonError, ArithmeticError):
@@ -50,11 +63,11 @@ class TrainingError(MumonError, ArithmeticError):
 
 
 class PeerError(MumonError, RuntimeError):
-    """Another program, called to be compared with, ended without a result."""
+    """Another program, run for comparison, ended without a result."""
 
 
 class OutOfMemoryError(MumonError, MemoryError):
-    """What was asked for does not fit into the memory that is free."""
+    """What was asked for does not fit into the free memory."""
 
 
 class MissingWordError(MumonError, KeyError):

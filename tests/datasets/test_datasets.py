@@ -136,7 +136,7 @@ def refused_download(*patterns):
         lambda: fetch("tiny", progress), *patterns, f"MUMON_DATA to a folder that has {PATH}", error=DataError
     )
     assert message[0].islower() and not message.endswith(".")
-    assert left_over(datasets._cached(REGISTRY["tiny"].files[0]).parent) == []
+    assert left_over(datasets._cache_path(REGISTRY["tiny"].files[0]).parent) == []
     assert progress.closed
     return message
 

@@ -1,4 +1,4 @@
-"""Claims: what a living process works on is left alone, what a dead one left behind is removed."""
+"""Locks: what a living process works on is left alone, what a dead one left behind is removed."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import time
 
 import pytest
 
-from mumon.utils import file_lock as claims
+from mumon.utils import file_lock
 from mumon.utils.file_lock import is_abandoned, lock_file, remove_abandoned
 
 HOLD = (
     "import sys, time; from mumon.utils.file_lock import lock_file; lock = lock_file(sys.argv[1]); "
     "print('held', flush=True); "
 )
-pytestmark = pytest.mark.skipif(claims.fcntl is None, reason="nothing can be locked here, ages decide")
+pytestmark = pytest.mark.skipif(file_lock.fcntl is None, reason="nothing can be locked here, ages decide")
 
 
 @pytest.fixture(params=["folder", "file"])
@@ -32,7 +32,7 @@ def made(request, tmp_path):
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM, None])
-def test_a_claim_lasts_exactly_as_long_as_its_process(made, end):
+def test_a_lock_lasts_exactly_as_long_as_its_process(made, end):
     code = HOLD + ("time.sleep(60)" if end else "sys.stdin.read()")
     process = subprocess.Popen([sys.executable, "-c", code, made], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdout.readline() == b"held\n"
@@ -44,28 +44,28 @@ def test_a_claim_lasts_exactly_as_long_as_its_process(made, end):
     assert remove_abandoned(made) and not made.exists()
 
 
-def test_a_claim_is_held_within_one_process_survives_a_rename_and_can_be_released_twice(made):
-    with lock_file(made) as held, lock_file(made):
+def test_a_lock_is_held_within_one_process_survives_a_rename_and_can_be_released_twice(made):
+    with lock_file(made) as lock, lock_file(made):
         moved = made.rename(made.with_name("moved"))
         assert not is_abandoned(moved)
-    held.release()
+    lock.release()
     assert is_abandoned(moved) and not is_abandoned(made) and not remove_abandoned(made)
 
 
-def test_what_was_removed_before_it_could_be_claimed_is_made_again(made):
+def test_what_was_removed_before_it_could_be_locked_is_made_again(made):
     assert remove_abandoned(made)
     with pytest.raises(FileNotFoundError):
         lock_file(made)
 
 
-def test_a_forked_child_does_not_prolong_a_released_claim(made):
-    held = lock_file(made)
+def test_a_forked_child_does_not_prolong_a_released_lock(made):
+    lock = lock_file(made)
     child = os.fork()
     if not child:
         time.sleep(60)
         os._exit(0)
     try:
-        held.release()
+        lock.release()
         assert is_abandoned(made)
     finally:
         os.kill(child, signal.SIGKILL)
@@ -76,7 +76,7 @@ def test_where_nothing_can_be_locked_age_decides(made, monkeypatch):
     def refuse(*_):
         raise OSError("no locks here")
 
-    monkeypatch.setattr(claims.fcntl, "flock", refuse)
+    monkeypatch.setattr(file_lock.fcntl, "flock", refuse)
     with lock_file(made):
         assert not is_abandoned(made)
     assert not remove_abandoned(made)

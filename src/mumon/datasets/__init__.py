@@ -1,8 +1,8 @@
-"""Named public data sets, and how they get here.
+"""Named public data sets, and how they are found or downloaded.
 
 A file is looked for in the folder that the environment variable MUMON_DATA names (a mirror, in which each file has the
-path that the registry gives it), then in the user's cache, and is else downloaded into the cache, provided that those
-very bytes have a public address.
+path that the registry lists), then in the user's cache. If it is in neither and has a public address, it is downloaded
+into the cache and verified.
 
 >>> from mumon import datasets
 >>> datasets.find("google").title
@@ -32,7 +32,27 @@ CHUNK_BYTES = 1 << 16
 
 
 def fetch(name: str, progress: Progress | None = None) -> Path:
-    """The local path of a data set that is a single file, downloaded if need be."""
+    """Return the local path of a data set that is a single file, downloading it if need be.
+
+    Parameters
+    ----------
+    name
+        The name of the data set, or an alias of it.
+    progress
+        Receives the progress of the download; by default a bar, if there is a terminal.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    OptionError
+        If the name is unknown, or the data set has several files.
+    DataError
+        If the file is not on this machine and cannot be downloaded.
+    """
     dataset = find(name)
     if len(dataset.files) != 1:
         raise OptionError(f"{dataset.name} has {len(dataset.files)} files; call fetch_all({dataset.name!r})")
@@ -40,28 +60,57 @@ def fetch(name: str, progress: Progress | None = None) -> Path:
 
 
 def fetch_all(name: str, progress: Progress | None = None) -> list[Path]:
-    """The local paths of all files of a data set, in the order of `Dataset.files`, downloaded if need be.
+    """Return the local paths of all files of a data set, downloading them if need be.
 
-    A file of the mirror is used whatever it holds, since people may keep their own version there; if it is not the
+    A file of the mirror is used whatever it contains, since people may keep their own version there. If it is not the
     version known here, `progress` (or, without one, a Python warning) says so once.
+
+    Parameters
+    ----------
+    name
+        The name of the data set, or an alias of it.
+    progress
+        Receives the progress of the download; by default a bar, if there is a terminal.
+
+    Returns
+    -------
+    list of Path
+        The files, in the order of `Dataset.files`.
+
+    Raises
+    ------
+    DataError
+        If a file is not on this machine and cannot be downloaded.
     """
     dataset = find(name)
-    local = [(file, _local_path(dataset, file, progress)) for file in dataset.files]
+    local = [(file, _find_local(dataset, file, progress)) for file in dataset.files]
     missing = ", ".join(file.path for file, path in local if path is None and file.url is None)
     if missing:
-        mirror = _mirror()
+        mirror = _find_mirror()
         place = f"in {mirror}" if mirror else f"in a folder and set {MIRROR} to it"
         raise DataError(f"{dataset.name} has no public download; put {missing} {place} (the original: {dataset.home})")
     return [path or _download(dataset, file, progress) for file, path in local]
 
 
 def fetch_folder(name: str, progress: Progress | None = None) -> Path:
-    """The folder that the files of a data set are in, for readers who know it by other file names, too.
+    """Return the folder that the files of a data set are in, downloading them if need be.
 
-    A mirror that has the folder is believed, whichever files are there: people's own copy of GLUE is not the subset
-    that is known here.
+    This is for readers that accept other file names, too. If the mirror has the folder, it is used whichever files are
+    there: people's own copy of GLUE is not the subset that is known here.
+
+    Parameters
+    ----------
+    name
+        The name of the data set, or an alias of it.
+    progress
+        Receives the progress of the download; by default a bar, if there is a terminal.
+
+    Returns
+    -------
+    Path
+        The folder.
     """
-    dataset, mirror = find(name), _mirror()
+    dataset, mirror = find(name), _find_mirror()
     inside = Path(dataset.files[0].path).parent
     if mirror is not None and (mirror / inside).is_dir():
         return mirror / inside
@@ -69,7 +118,23 @@ def fetch_folder(name: str, progress: Progress | None = None) -> Path:
 
 
 def find(name: str) -> Dataset:
-    """The data set of that name or alias."""
+    """Return the data set of a name or alias, in upper or lower case.
+
+    Parameters
+    ----------
+    name
+        One of `REGISTRY` or `ALIASES`.
+
+    Returns
+    -------
+    Dataset
+        Its record: files, licence, citation and home page.
+
+    Raises
+    ------
+    OptionError
+        If the name is unknown.
+    """
     dataset = REGISTRY.get(ALIASES.get(name.lower(), name.lower()))
     if dataset is None:
         raise OptionError(f"no data set is called {name!r}; the names are {', '.join(REGISTRY)}")
@@ -77,22 +142,33 @@ def find(name: str) -> Dataset:
 
 
 def where(dataset: Dataset) -> str:
-    """Where the data set is now (one of PLACES; the least handy if its files differ), judged without reading files."""
-    mirror = _mirror()
+    """Return where a data set is now, without reading its files.
+
+    Parameters
+    ----------
+    dataset
+        A record, as `find` returns it.
+
+    Returns
+    -------
+    str
+        "mirror", "cache", "to download" or "by hand"; the last of these that is true of any of its files.
+    """
+    mirror = _find_mirror()
 
     def place(file: DataFile) -> str:
         if mirror is not None and (mirror / file.path).is_file():
             return MIRRORED
-        if _cached(file).is_file():
+        if _cache_path(file).is_file():
             return CACHED
         return ONLINE if file.url else BY_HAND
 
     return max(map(place, dataset.files), key=PLACES.index)
 
 
-def _local_path(dataset: Dataset, file: DataFile, progress: Progress | None) -> Path | None:
-    """The file in the mirror, whatever it holds, or else in the cache, if it is whole."""
-    mirror, cached = _mirror(), _cached(file)
+def _find_local(dataset: Dataset, file: DataFile, progress: Progress | None) -> Path | None:
+    """Return the file in the mirror, whatever it contains, or else in the cache, if it is whole."""
+    mirror, cached = _find_mirror(), _cache_path(file)
     if mirror is not None and (mirrored := mirror / file.path).is_file():
         if not file.matches(mirrored):
             _note(
@@ -102,34 +178,36 @@ def _local_path(dataset: Dataset, file: DataFile, progress: Progress | None) -> 
     return cached if cached.is_file() and file.matches(cached) else None
 
 
-def _mirror() -> Path | None:
-    named = os.environ.get(MIRROR)
-    if not named:
+def _find_mirror() -> Path | None:
+    folder = os.environ.get(MIRROR)
+    if not folder:
         return None
-    mirror = Path(named).expanduser()
+    mirror = Path(folder).expanduser()
     if not mirror.is_dir():
-        raise DataError(f"{MIRROR} names {named}, which is not a folder; correct it or unset it")
+        raise DataError(f"{MIRROR} names {folder}, which is not a folder; correct it or unset it")
     return mirror
 
 
-def _cached(file: DataFile) -> Path:
+def _cache_path(file: DataFile) -> Path:
     return cache_directory() / "data" / file.path
 
 
 def _download(dataset: Dataset, file: DataFile, progress: Progress | None) -> Path:
-    """Download a file into the cache; it appears there whole and verified, or not at all."""
+    """Download a file into the cache, where it appears whole and verified or not at all."""
     from pooch import HTTPDownloader
 
     from mumon.utils.atomic import atomic_file
 
-    progress, target = choose_progress(progress), _cached(file)
+    progress, target = choose_progress(progress), _cache_path(file)
     instead = f"or set {MIRROR} to a folder that has {file.path}"
     progress.start(f"downloading {dataset.name}", file.size, "bytes")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         # not pooch.retrieve, which logs to the terminal on its own and leaves files that only their owner may read
         with atomic_file(target) as out:
-            download = HTTPDownloader(progressbar=_Watch(progress, file.size), chunk_size=CHUNK_BYTES, timeout=TIMEOUT)
+            download = HTTPDownloader(
+                progressbar=_DownloadBar(progress, file.size), chunk_size=CHUNK_BYTES, timeout=TIMEOUT
+            )
             download(file.url, out, None)
             out.flush()
             if not file.matches(Path(out.name)):
@@ -138,7 +216,7 @@ def _download(dataset: Dataset, file: DataFile, progress: Progress | None) -> Pa
     except MumonError:
         raise
     except OSError as error:  # requests' exceptions are OSErrors, too
-        sentence = f"{dataset.name} could not be downloaded from {file.url} ({_reason(error)}); try again, {instead}"
+        sentence = f"{dataset.name} could not be downloaded from {file.url} ({_explain(error)}); try again, {instead}"
         raise DataError(sentence) from error
     finally:
         progress.close()
@@ -146,8 +224,8 @@ def _download(dataset: Dataset, file: DataFile, progress: Progress | None) -> Pa
     return target
 
 
-def _reason(error: OSError) -> str:
-    """What went wrong in a few words; requests wraps urllib3's exceptions, and those wrap the system's."""
+def _explain(error: OSError) -> str:
+    """Return in a few words what went wrong; requests wraps urllib3's exceptions, and those wrap the system's."""
     response = getattr(error, "response", None)
     if response is not None:
         return f"HTTP {response.status_code} {response.reason}"
@@ -161,8 +239,8 @@ def _reason(error: OSError) -> str:
     return "the connection broke"
 
 
-class _Watch:
-    """The progress bar that pooch fills, passed on to a Progress."""
+class _DownloadBar:
+    """A progress bar as pooch wants it, which reports to a Progress."""
 
     def __init__(self, progress: Progress, size: int) -> None:
         self._progress, self._size, self._done = progress, size, 0

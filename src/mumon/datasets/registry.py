@@ -1,4 +1,4 @@
-"""The data sets that mumon knows by name: which bytes, from where, under which licence, and whom to cite."""
+"""The data sets that mumon knows by name: their files, where they come from, their licences, and what to cite."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class DataFile:
-    """One file: its place in a mirror and in the cache, and the bytes that are expected there."""
+    """One file: its path in a mirror and in the cache, its size and checksum, and its address."""
 
     path: str
     size: int
@@ -17,8 +17,8 @@ class DataFile:
     url: str | None = None
 
     def matches(self, path: Path) -> bool:
-        """Whether `path` holds exactly these bytes."""
-        if path.stat().st_size != self.size:  # spares reading somebody's own corpus of many gigabytes
+        """Return whether the file `path` has exactly these bytes."""
+        if path.stat().st_size != self.size:  # quicker than reading a user's own corpus of many gigabytes
             return False
         digest = hashlib.sha256()
         with path.open("rb") as file:
@@ -29,7 +29,7 @@ class DataFile:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A data set with what its users must know: licence, citation, and the page it comes from."""
+    """A data set and what its users must know: licence, citation, and the page it comes from."""
 
     name: str
     title: str
@@ -41,7 +41,7 @@ class Dataset:
 
 ALIASES = {"google": "mixed", "msr": "syn"}
 
-# path, size, SHA-256; the files of one set stand together
+# path, size, SHA-256; the files of one set are together
 _FILES = """
 similarity/EN-WS-353-ALL.txt 7405 ce12919b240af45bdf46d243601eaca2b6212b159b5e7e9b435ee7ee40c5619c
 similarity/EN-MEN-TR-3k.txt 53593 888b13580faa362c7b11da0a670258cf1b1eb4bf0ecbcd418918729a3bd3f43a
@@ -65,7 +65,7 @@ ner/eng.testa 827012 aedc4ccbd1ae9795feaa0e86fe72d195b0258abed9d705b630d1c889276
 ner/eng.testb 748096 0632f32c090ef31c223135b7fee3187a7cf8e65c4015c7866bb7783428cdd9a6
 """
 
-# Public copies, pinned to a commit. The other files are cuts and subsets that nobody publishes, or (CoNLL-2003) must
+# Public copies, pinned to a commit. The other files are cuts and subsets that are not published, or (CoNLL-2003) must
 # not be published.
 _GITHUB = "https://raw.githubusercontent.com/"
 _WORD_SIM = _GITHUB + "mfaruqui/eval-word-vectors/56ebe3699df6e745d506fb3cd97d4f7b1e615d32/data/word-sim/"
@@ -79,8 +79,8 @@ _ADDRESSES = {
 }
 
 
-def _files(start: str) -> tuple[DataFile, ...]:
-    """The files whose path begins with `start`."""
+def _list_files(start: str) -> tuple[DataFile, ...]:
+    """List the files whose path begins with `start`."""
     rows = (row.split() for row in _FILES.split("\n") if row.startswith(start))
     return tuple(DataFile(path, int(size), sha256, _ADDRESSES.get(path)) for path, size, sha256 in rows)
 
@@ -90,7 +90,7 @@ _SETS = (
     Dataset(
         "ws353",
         "WordSim-353: relatedness of 353 pairs",
-        _files("similarity/EN-WS"),
+        _list_files("similarity/EN-WS"),
         licence="CC BY 4.0",
         citation="Finkelstein et al., Placing Search in Context: The Concept Revisited, ACM TOIS 20(1), 2002",
         home="http://gabrilovich.com/resources/data/wordsim353/wordsim353.html",
@@ -98,7 +98,7 @@ _SETS = (
     Dataset(
         "men",
         "MEN: relatedness of 3,000 pairs",
-        _files("similarity/EN-MEN"),
+        _list_files("similarity/EN-MEN"),
         licence="CC BY 2.0",
         citation="Bruni, Tran, Baroni, Multimodal Distributional Semantics, JAIR 49, 2014",
         home="https://staff.fnwi.uva.nl/e.bruni/MEN",
@@ -106,7 +106,7 @@ _SETS = (
     Dataset(
         "rw",
         "Stanford rare words: similarity of 2,034 pairs",
-        _files("similarity/EN-RW"),
+        _list_files("similarity/EN-RW"),
         licence="not stated",
         citation="Luong, Socher, Manning, Better Word Representations with Recursive Neural Networks for Morphology, "
         "CoNLL 2013",
@@ -115,7 +115,7 @@ _SETS = (
     Dataset(
         "mixed",
         "Google's 19,544 analogies, semantic and syntactic",
-        _files("analogy/questions-words"),
+        _list_files("analogy/questions-words"),
         licence="Apache 2.0 (part of word2vec)",
         citation="Mikolov, Chen, Corrado, Dean, Efficient Estimation of Word Representations in Vector Space, "
         "ICLR workshop 2013",
@@ -124,7 +124,7 @@ _SETS = (
     Dataset(
         "syn",
         "Microsoft's 8,000 syntactic analogies",
-        _files("analogy/msr"),
+        _list_files("analogy/msr"),
         licence="not stated (Microsoft Research)",
         citation="Mikolov, Yih, Zweig, Linguistic Regularities in Continuous Space Word Representations, "
         "NAACL-HLT 2013",
@@ -133,7 +133,7 @@ _SETS = (
     Dataset(
         "enwiki",
         "English Wikipedia: 65 M words, a sentence per line",
-        _files("corpus/enwiki"),
+        _list_files("corpus/enwiki"),
         licence="CC BY-SA (Wikipedia)",
         citation="Wikipedia contributors, Wikipedia, The Free Encyclopedia",
         home="https://dumps.wikimedia.org/enwiki/",
@@ -141,7 +141,7 @@ _SETS = (
     Dataset(
         "glove100",
         "GloVe 6B: 50,000 words × 100",
-        _files("vectors/glove.6B.100d"),
+        _list_files("vectors/glove.6B.100d"),
         licence="PDDL 1.0",
         citation="Pennington, Socher, Manning, GloVe: Global Vectors for Word Representation, EMNLP 2014",
         home="https://nlp.stanford.edu/projects/glove/",
@@ -149,7 +149,7 @@ _SETS = (
     Dataset(
         "sst2",
         "SST-2: sentiment of sentences",
-        _files("glue/SST-2"),
+        _list_files("glue/SST-2"),
         licence="not stated",
         citation="Socher et al., Recursive Deep Models for Semantic Compositionality Over a Sentiment Treebank, "
         "EMNLP 2013" + _GLUE,
@@ -158,7 +158,7 @@ _SETS = (
     Dataset(
         "qnli",
         "QNLI: does the sentence answer? (subset)",
-        _files("glue/QNLI"),
+        _list_files("glue/QNLI"),
         licence="CC BY-SA 4.0 (SQuAD)",
         citation="Rajpurkar et al., SQuAD: 100,000+ Questions for Machine Comprehension of Text, EMNLP 2016" + _GLUE,
         home="https://gluebenchmark.com/tasks",
@@ -166,7 +166,7 @@ _SETS = (
     Dataset(
         "mnli",
         "MNLI: does it follow? (subset)",
-        _files("glue/MNLI"),
+        _list_files("glue/MNLI"),
         licence="OANC; fiction CC BY 3.0 and CC BY-SA 3.0",
         citation="Williams, Nangia, Bowman, A Broad-Coverage Challenge Corpus for Sentence Understanding through "
         "Inference, NAACL-HLT 2018" + _GLUE,
@@ -175,7 +175,7 @@ _SETS = (
     Dataset(
         "conll2003",
         "CoNLL-2003: named entities in English news",
-        _files("ner/eng"),
+        _list_files("ner/eng"),
         licence="research only, by agreement with NIST (Reuters)",
         citation="Tjong Kim Sang, De Meulder, Introduction to the CoNLL-2003 Shared Task: Language-Independent Named "
         "Entity Recognition, CoNLL 2003",

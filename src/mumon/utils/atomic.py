@@ -1,8 +1,8 @@
 """Files and directories that appear whole or not at all.
 
-Everything is written beside its target under a hidden temporary name, flushed to the disk, and renamed; whatever goes
-wrong before the rename, the old target is still there and the temporary is gone, at the latest when the next process
-writes there: temporaries are claimed, so that those of a killed process are known.
+Everything is written next to its target under a hidden temporary name, flushed to the disk, and renamed. If something
+goes wrong before the rename, the old target is still there and the temporary is removed, at the latest when the next
+process writes there: temporaries are locked, so that those of a killed process can be recognised.
 """
 
 from __future__ import annotations
@@ -32,6 +32,18 @@ T = TypeVar("T")
 def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a binary file that replaces `path` only when the block ends without an exception.
 
+    Parameters
+    ----------
+    path
+        Where the file is to appear. A symbolic link is written through, not replaced.
+
+    Yields
+    ------
+    BinaryIO
+        The file to write to.
+
+    Examples
+    --------
     >>> import tempfile
     >>> target = Path(tempfile.mkdtemp()) / "numbers.txt"
     >>> with atomic_file(target) as file:
@@ -40,9 +52,9 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     b'1 2 3'
     """
     target = check_file_target(path)
-    temporary, file, held = _claimed(target, lambda path: path.open("xb", buffering=BUFFER_BYTES))
+    temporary, file, lock = _create_locked(target, lambda path: path.open("xb", buffering=BUFFER_BYTES))
     try:
-        with held, file:
+        with lock, file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -52,49 +64,59 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except BaseException as error:
         with suppress(FileNotFoundError):
             temporary.unlink()
-        _say_where(error, target)
+        _name_target(error, target)
         raise
     sync_directory(target.parent)
 
 
 @contextmanager
 def atomic_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give an empty directory to fill, which becomes `path` only when the block ends without an exception.
+    """Create an empty directory to fill, which becomes `path` only when the block ends without an exception.
 
-    An existing mumon model (or an empty directory) at `path` is replaced as a whole, files of the user's own inside it
-    included; anything else that exists there is refused. Where the system cannot exchange two directories in one step
-    (it can on Linux), a machine that loses power exactly between two renames keeps the old model as `.NAME.….old`.
+    An existing mumon model (or an empty directory) at `path` is replaced as a whole, including files of the user's own
+    inside it; anything else that exists there is refused. Linux exchanges two directories in one step. On other
+    systems, a machine that loses power exactly between two renames keeps the old model as `.NAME.….old`.
+
+    Parameters
+    ----------
+    path
+        Where the directory is to appear.
+
+    Yields
+    ------
+    Path
+        The directory to fill.
     """
     target = check_directory_target(path)
-    temporary, _, held = _claimed(target, Path.mkdir)
+    temporary, _, lock = _create_locked(target, Path.mkdir)
     try:
-        with held:
+        with lock:
             yield temporary
             sync_tree(temporary)
-            check_directory_target(target)  # again: someone may have put something there meanwhile
+            check_directory_target(target)  # again: something may have been put there meanwhile
             replace_directory(temporary, target)
     except BaseException as error:
         shutil.rmtree(temporary, ignore_errors=True)
-        _say_where(error, target)
+        _name_target(error, target)
         raise
     sync_directory(target.parent)
 
 
-def _say_where(error: BaseException, target: Path) -> None:
-    """Writing to a full disk fails without a name, or with that of the temporary, which is gone."""
+def _name_target(error: BaseException, target: Path) -> None:
+    """Put the target's name into an error that has none, as of a full disk, or that of the temporary, which is gone."""
     if isinstance(error, OSError) and error.errno is not None and not os.path.lexists(error.filename or ""):
         error.filename = str(target)
 
 
 def sync_tree(folder: Path) -> None:
-    """Have everything in a folder on the disk before it gets the name that others look for."""
+    """Flush everything in a folder to the disk, before it gets the name that others look for."""
     for entry in folder.rglob("*"):
         sync_directory(entry) if entry.is_dir() else _sync_file(entry)
     sync_directory(folder)
 
 
 def is_model_directory(path: Path) -> bool:
-    """Whether `path` is a directory whose config.json carries mumon's format marker."""
+    """Return whether `path` is a directory whose config.json has mumon's format marker."""
     try:
         config = json.loads((path / CONFIG_NAME).read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -103,7 +125,10 @@ def is_model_directory(path: Path) -> bool:
 
 
 def check_file_target(path: str | os.PathLike[str]) -> Path:
-    """Where a file will be written; refused if it cannot be. A symbolic link is written through, not replaced."""
+    """Return where a file will be written, or raise an OptionError if it cannot be.
+
+    A symbolic link is written through, not replaced.
+    """
     target = _resolve(path)
     if target.is_dir():
         raise OptionError(f"{target} is a directory and a file was to be written there; choose another name")
@@ -113,7 +138,7 @@ def check_file_target(path: str | os.PathLike[str]) -> Path:
 
 
 def check_directory_target(path: str | os.PathLike[str]) -> Path:
-    """Where a model directory will be written; refused if that would destroy anything but an earlier model."""
+    """Return where a model directory will be written; refuse to destroy anything but an earlier model."""
     target = _resolve(path)
     if target.exists() and not target.is_dir():
         raise OptionError(f"{target} is a file and a model directory was to be written there; choose another name")
@@ -137,7 +162,7 @@ def _resolve(path: str | os.PathLike[str]) -> Path:
 
 
 def replace_directory(new: Path, target: Path) -> None:
-    """Put `new` in the place of `target`, in one step if the system can, and remove what was there."""
+    """Rename the directory `new` to `target`, in one step if the system can, and remove what was there."""
     if not target.exists():
         new.rename(target)
         return
@@ -156,7 +181,7 @@ def replace_directory(new: Path, target: Path) -> None:
 
 
 def _exchange(a: Path, b: Path) -> bool:
-    """Let two paths trade places in one step; False where the system or its file system cannot."""
+    """Exchange two paths in one step; return False where the system or its file system cannot."""
     if not sys.platform.startswith("linux"):
         return False
     import ctypes
@@ -174,8 +199,8 @@ def _temporary_name(target: Path, suffix: str = "tmp") -> Path:
     return target.with_name(f".{target.name[:40]}.{secrets.token_hex(6)}.{suffix}")
 
 
-def _claimed(target: Path, make: Callable[[Path], T]) -> tuple[Path, T, FileLock]:
-    """Make a temporary for a target and claim it; again, in case another process thought the new one abandoned."""
+def _create_locked(target: Path, make: Callable[[Path], T]) -> tuple[Path, T, FileLock]:
+    """Create a temporary for a target and lock it; try again if another process took it for abandoned meanwhile."""
     _clear_abandoned(target)
     while True:
         temporary = _temporary_name(target)
@@ -185,7 +210,7 @@ def _claimed(target: Path, make: Callable[[Path], T]) -> tuple[Path, T, FileLock
 
 
 def _clear_abandoned(target: Path) -> None:
-    """Remove what killed processes left half-written for this target; an old model aside only if there is a new one."""
+    """Remove what killed processes left half-written for this target; an old model only if there is a new one."""
     stem = glob.escape(f".{target.name[:40]}.") + "[0-9a-f]" * 12
     for suffix in ("tmp", "old") if target.exists() else ("tmp",):
         for temporary in target.parent.glob(f"{stem}.{suffix}"):
@@ -198,7 +223,7 @@ def _sync_file(path: Path) -> None:
 
 
 def sync_directory(path: Path) -> None:
-    """Have the names in a directory on the disk."""
+    """Flush the names in a directory to the disk."""
     if os.name == "nt":  # Windows cannot open a directory, and orders renames itself
         return
     descriptor = os.open(path, os.O_RDONLY)

@@ -1,6 +1,6 @@
-"""Reading compressed files: gzip, bzip2, xz and zstd are known by their first bytes, not by the file's name.
+"""Reading compressed files: gzip, bzip2, xz and zstd are recognised by their first bytes, not by the file's name.
 
-A few bytes can unpack to terabytes, so what comes out is bounded by what goes in.
+A few bytes can unpack to terabytes, so the output is limited in proportion to the size of the file.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ import stat
 import zlib
 from typing import IO, Any
 
-# No text begins like these: the others are not UTF-8, and "BZh" alone, which a word may begin with, is not enough.
+# No text begins like these. A word may begin with "BZh", so more is asked of bzip2; the others are not UTF-8.
 MAGIC = re.compile(
     rb"(?P<gz>\x1f\x8b)|(?P<bz2>BZh[1-9](?:1AY&SY|\x17rE8P\x90))|(?P<xz>\xfd7zXZ\0)|(?P<zst>\x28\xb5\x2f\xfd)"
 )
 MAGIC_BYTES = 10
 BUFFER_BYTES = 1 << 20
-# Text packs to a tenth, vectors to a third, and vectors that are all alike to a hundredth.
+# Compressed text is about a tenth of its size, vectors a third, and vectors that are all equal a hundredth.
 MAX_EXPANSION = 200
-ALWAYS_ALLOWED_BYTES = 1 << 22  # may come out of any file: small ones of one repeated line pack better than that
+ALWAYS_ALLOWED_BYTES = 1 << 22  # allowed for any file: a small one of a repeated line is compressed even more
 XZ_MEMORY = 1 << 27  # xz -9 needs half of that; zstd's own bound is the same
 
 
 class ExpansionError(Exception):
-    """More comes out of a file than its size accounts for. The message goes on after the file's name."""
+    """A file unpacks to more than its size accounts for. The message continues a sentence that names the file."""
 
     def __init__(self, size: int) -> None:
         super().__init__(
@@ -37,52 +37,71 @@ class ExpansionError(Exception):
         )
 
 
-# What reading raises when a compressed file is damaged or cut short; zstd's errors are plain OSErrors.
+# What reading raises when a compressed file is damaged or truncated; zstd raises plain OSErrors.
 DAMAGE_ERRORS = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, ExpansionError)
 
 
 def check_expansion(size: int, unpacked: int) -> None:
-    """Refuse what is out of proportion to the size of its file."""
+    """Raise an ExpansionError if a file unpacks to far more than its size.
+
+    Parameters
+    ----------
+    size
+        The bytes of the compressed file.
+    unpacked
+        The bytes that it unpacks to, so far or according to its header.
+    """
     if unpacked > max(ALWAYS_ALLOWED_BYTES, MAX_EXPANSION * size):
         raise ExpansionError(size)
 
 
 def find_size(raw: io.BufferedReader) -> int | None:
-    """How many bytes a file has; None for pipes, and for what a server sends without saying how much it is."""
-    if not isinstance(raw.raw, io.FileIO):  # of another filesystem, and without a descriptor
+    """Return the size of an open file in bytes; None for pipes, and for servers that do not say."""
+    if not isinstance(raw.raw, io.FileIO):  # a file of another filesystem has no descriptor
         return getattr(raw.raw, "size", None)
-    about = os.fstat(raw.fileno())
-    return about.st_size if stat.S_ISREG(about.st_mode) else None
+    status = os.fstat(raw.fileno())
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
 def detect_compression(raw: io.BufferedReader) -> str | None:
-    """The name of the compression that the first bytes announce, if any; nothing is consumed."""
+    """Return the compression that the first bytes announce ("gz", "bz2", "xz" or "zst"), or None; consume nothing."""
     found = MAGIC.match(raw.peek(MAGIC_BYTES))
     return None if found is None else found.lastgroup
 
 
 def decompress(raw: io.BufferedReader) -> IO[bytes]:
-    """The content of a file, unpacked if it is packed."""
+    """Return a stream of a file's content, decompressed if the file is compressed.
+
+    Parameters
+    ----------
+    raw
+        An open binary file, at its beginning.
+
+    Returns
+    -------
+    IO[bytes]
+        `raw` itself if it is not compressed. Reading raises one of DAMAGE_ERRORS or an OSError if the file is damaged.
+    """
     kind = detect_compression(raw)
     if kind is None:
         return raw
-    return io.BufferedReader(_Bounded(_unpacker(kind, raw), raw), BUFFER_BYTES)
+    return io.BufferedReader(_BoundedStream(_open_unpacker(kind, raw), raw), BUFFER_BYTES)
 
 
-def _unpacker(kind: str, raw: io.BufferedReader) -> Any:
+def _open_unpacker(kind: str, raw: io.BufferedReader) -> Any:
     if kind == "gz":
         return gzip.open(raw)
     if kind == "bz2":
         return bz2.open(raw)
     if kind == "xz":
-        return _Xz(raw)
+        return _XzStream(raw)
     import pyarrow as pa
 
     return pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd")
 
 
-class _Bounded(io.RawIOBase):
-    """What an unpacker gives, as long as it stays in proportion to the file. Pipes have no size, and no bound."""
+class _BoundedStream(io.RawIOBase):
+    """What an unpacker returns, as long as it stays in proportion to the file. Pipes have no size, and no bound."""
 
     def __init__(self, unpacker: Any, raw: io.BufferedReader) -> None:
         self._unpacker, self._unpacked, self._size = unpacker, 0, find_size(raw)
@@ -98,8 +117,8 @@ class _Bounded(io.RawIOBase):
         return count
 
 
-class _Xz(io.RawIOBase):
-    """As lzma.LZMAFile, but with a bound on the memory that a header may ask for: the format's own is 4 GB."""
+class _XzStream(io.RawIOBase):
+    """Like lzma.LZMAFile, but with a limit on the memory that a header may ask for; the format's own limit is 4 GB."""
 
     def __init__(self, raw: io.BufferedReader) -> None:
         self._raw, self._stream = raw, self._new()

@@ -1,6 +1,6 @@
-"""gensim's names that `Word2Vec` has no use for: what to write instead, or why there is nothing.
+"""Names of gensim that `Word2Vec` does not have: what to write instead, or why there is no such thing.
 
-`docs/compatibility.md` has all names; a test compares it with gensim itself.
+`docs/compatibility.md` lists all names; a test compares it with gensim itself.
 """
 
 from __future__ import annotations
@@ -42,23 +42,40 @@ REFUSED = {
     "prepare_vocab": _INTERNAL,
     "prepare_weights": _INTERNAL,
     "update_weights": _INTERNAL,
-    "make_cum_table": "noise words come from an alias table, made when training begins",
-    "cum_table": "noise words come from an alias table, made when training begins",
-    "add_null_word": "a null word serves gensim's Doc2Vec only",
-    "seeded_vector": "rows begin as a function of seed and row; init_weights() makes them anew",
-    "init_sims": "lengths are known when they are asked for; wv.unit_normalize_all() changes the vectors",
-    "random": "random numbers are a function of seed, epoch and block, so that there is no generator to share",
+    "make_cum_table": "noise words come from an alias table, built when training begins",
+    "cum_table": "noise words come from an alias table, built when training begins",
+    "add_null_word": "only gensim's Doc2Vec needs a null word",
+    "seeded_vector": "initial rows are a function of seed and row; init_weights() makes new ones",
+    "init_sims": "lengths are computed when they are needed; wv.unit_normalize_all() changes the vectors",
+    "random": "random numbers are a function of seed, epoch and block, so there is no generator to share",
     "raw_vocab": "the encoded corpus keeps the counts of all words; see mumon.corpus_from_files",
-    "lifecycle_events": "model.history tells what each epoch did, and the saved config with which options",
-    "add_lifecycle_event": "model.history tells what each epoch did, and the saved config with which options",
+    "lifecycle_events": "model.history shows what each epoch did, and the saved config with which options",
+    "add_lifecycle_event": "model.history shows what each epoch did, and the saved config with which options",
 }
 # What gensim 3 asked of the model and gensim 4 asks of its vectors.
 _MOVED = ("most_similar", "similarity", "doesnt_match", "n_similarity", "wmdistance", "similar_by_word", "accuracy")
 
 
-def refuse_options(where: str, given: Mapping[str, Any], known: Iterable[str]) -> None:
-    """Refuse keywords that a function does not take: those of gensim 3 by their new names, others like Python does."""
-    for name in given:
+def refuse_options(where: str, options: Mapping[str, Any], known: Iterable[str]) -> None:
+    """Refuse keywords that a function does not take.
+
+    Parameters
+    ----------
+    where
+        The function, as Python names it in a TypeError.
+    options
+        The keywords that were passed and are not known.
+    known
+        The keywords that the function takes, to suggest the closest.
+
+    Raises
+    ------
+    OptionError
+        For a name of gensim 3, with the new one.
+    TypeError
+        For any other name, as Python would.
+    """
+    for name in options:
         if name in RENAMED_OPTIONS:
             raise OptionError(f"{name}= is gensim 3's; gensim 4 and mumon call it {RENAMED_OPTIONS[name]}=")
         near = difflib.get_close_matches(name, list(known), 1)
@@ -67,7 +84,7 @@ def refuse_options(where: str, given: Mapping[str, Any], known: Iterable[str]) -
 
 
 def raise_missing_attribute(name: str) -> NoReturn:
-    """Say why a model has no such attribute."""
+    """Raise an AttributeError that says why a model has no such attribute."""
     if name in RENAMED_ATTRIBUTES:
         raise AttributeError(f"model.{name} is gensim 3's; it is now model.{RENAMED_ATTRIBUTES[name]}")
     if name in _MOVED:

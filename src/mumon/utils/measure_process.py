@@ -1,7 +1,8 @@
-"""Run one command and say how long it took and how much memory it needed; a program of its own: `python launch.py`.
+"""Run one command and report how long it took and how much memory it needed.
 
-Linux counts the memory of the process that starts a command as the command's own until the command is loaded. This
-launcher therefore imports next to nothing and is started afresh for every run: what it adds is some 10 MB at most.
+This is a program of its own, `python measure_process.py REPORT`. Linux counts the memory of the process that starts a
+command as the command's own until the command is loaded. So this one imports next to nothing and is started again for
+every run; it adds 10 MB at most.
 """
 
 from __future__ import annotations
@@ -16,9 +17,22 @@ from typing import Any, NoReturn
 
 
 def measure_command(command: list[str], log: str, folder: str | None) -> dict[str, Any]:
-    """Wall and CPU seconds, peak memory in bytes (None where the system does not tell) and the exit code.
+    """Run a command and return its wall and CPU seconds, peak memory in bytes and exit code.
 
-    The memory is that of the largest process among the command and those it started and waited for.
+    Parameters
+    ----------
+    command
+        The program and its arguments.
+    log
+        A file for everything that it prints.
+    folder
+        Its working directory, or None for the current one.
+
+    Returns
+    -------
+    dict
+        `seconds`, `cpu_seconds`, `peak_bytes` and `code`. The memory is that of the largest process among the command
+        and those it started and waited for. CPU seconds and memory are None where the system does not say.
     """
     with open(log, "wb") as out:  # noqa: PTH123  pathlib costs memory and time here
         started = time.perf_counter()
@@ -43,7 +57,7 @@ def measure_command(command: list[str], log: str, folder: str | None) -> dict[st
 
 
 def main() -> None:
-    """`launch.py REPORT`: the request as JSON on standard input, the report as JSON into the file REPORT."""
+    """Read a request as JSON from standard input and write the report as JSON to the file REPORT."""
 
     def stop(*_: Any) -> NoReturn:
         raise SystemExit(1)

@@ -1,4 +1,4 @@
-"""Where mumon keeps what can be made or fetched again: encoded corpora, compiled kernels, data sets."""
+"""Where mumon keeps what can be made or downloaded again: encoded corpora, compiled kernels, data sets."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def cache_directory() -> Path:
-    """The user's cache directory for mumon; the environment variable MUMON_CACHE moves it."""
+    """Return the user's cache directory for mumon; the environment variable MUMON_CACHE moves it."""
     override = os.environ.get("MUMON_CACHE")
     if override:
         return Path(override).expanduser()

@@ -1,4 +1,4 @@
-"""Telling people what is going on: a live bar on a terminal, plain lines elsewhere, JSON lines for programs."""
+"""Progress reports: a live bar on a terminal, plain lines elsewhere, JSON lines for programs."""
 
 from __future__ import annotations
 
@@ -10,35 +10,55 @@ from contextlib import suppress
 from types import TracebackType
 from typing import IO, Any
 
-NARROW = 80  # columns; below, a bar shows what is left and the loss, and not how fast
-TINY = 40  # columns; below, it shows the percentage alone
+NARROW_COLUMNS = 80  # on a narrower terminal, a bar shows the time left and the loss, and not the speed
+TINY_COLUMNS = 40  # on a narrower terminal still, it shows only the percentage
 log = logging.getLogger("mumon")
 
 
 class Progress:
-    """What long work reports to; this base class keeps silent.
+    """Receives reports of long work; this base class shows nothing.
 
-    A stage begins with `start`, hears `update` with the amount done so far and the fields worth showing, and ends with
-    `finish`. Stages follow one another; they do not nest.
+    A stage begins with `start`, continues with `update` and ends with `finish`. Stages follow one another; they do not
+    nest.
     """
 
     def start(self, stage: str, total: int, unit: str) -> None:
-        """A stage of `total` units of work begins (0 if nobody knows how many)."""
+        """Begin a stage.
+
+        Parameters
+        ----------
+        stage
+            What is being done, as in "reading".
+        total
+            The units of work that it has; 0 if that is not known.
+        unit
+            What is counted, such as "tokens".
+        """
 
     def update(self, done: int, **fields: float) -> None:
-        """So much of the stage is done."""
+        """Report the units that are done so far, and fields worth showing, such as `loss` and `speed`."""
 
     def update_node(self, name: str, done: int, share: int, speed: float) -> None:
-        """One of several workers has done so much of its share of the stage, at so much per second."""
+        """Report the work of one node of a cluster.
+
+        Parameters
+        ----------
+        name
+            The node.
+        done, share
+            The units that it has done so far, of those that are its share of the stage.
+        speed
+            Units per second.
+        """
 
     def finish(self, summary: str, **fields: float) -> None:
-        """The stage is complete."""
+        """End the stage with a sentence, and numbers for programs."""
 
     def note(self, text: str) -> None:
-        """Something a person should read."""
+        """Show a sentence that a person should read."""
 
     def close(self) -> None:
-        """Leave the terminal as it was."""
+        """Remove the bar from the terminal."""
 
     def __enter__(self) -> Progress:
         return self
@@ -68,12 +88,12 @@ class BarProgress(Progress):
         self.close()
         columns: list[progress.ProgressColumn] = [
             progress.TextColumn("[bold]{task.description}"),
-            progress.BarColumn(bar_width=None if self._console.width < NARROW else 30),
+            progress.BarColumn(bar_width=None if self._console.width < NARROW_COLUMNS else 30),
             progress.TaskProgressColumn(),
             progress.TextColumn("{task.fields[shown]}"),
             progress.TimeRemainingColumn(compact=True),
         ]
-        columns = columns if self._console.width >= TINY else columns[2:3]
+        columns = columns if self._console.width >= TINY_COLUMNS else columns[2:3]
         self._bar = progress.Progress(*columns, console=self._console, transient=True)
         self._task = self._bar.add_task(stage, total=total or None, shown="")
         self._nodes: dict[str, Any] = {}
@@ -83,15 +103,16 @@ class BarProgress(Progress):
     def update(self, done: int, **fields: float) -> None:
         if self._bar is not None:
             with suppress(OSError):
-                kept = fields if self._console.width >= NARROW else {n: v for n, v in fields.items() if n == "loss"}
-                self._bar.update(self._task, completed=done, shown=_shown(kept))
+                narrow = self._console.width < NARROW_COLUMNS
+                shown = {name: value for name, value in fields.items() if name == "loss" or not narrow}
+                self._bar.update(self._task, completed=done, shown=_format_fields(shown))
 
     def update_node(self, name: str, done: int, share: int, speed: float) -> None:
         if self._bar is not None:
             with suppress(OSError):
                 if name not in self._nodes:
                     self._nodes[name] = self._bar.add_task(f"[dim]{name}", total=share, shown="")
-                shown = f"[dim]{_short(speed)} tokens/s" if self._console.width >= NARROW else ""
+                shown = f"[dim]{_format_number(speed)} tokens/s" if self._console.width >= NARROW_COLUMNS else ""
                 self._bar.update(self._nodes[name], completed=done, total=share, shown=shown)
 
     def finish(self, summary: str, **fields: float) -> None:
@@ -113,7 +134,7 @@ class BarProgress(Progress):
 
 
 class LineProgress(Progress):
-    """A plain line now and then, for logs."""
+    """A plain line every few seconds, for logs."""
 
     def __init__(self, stream: IO[str] | None = None, every: float = 5.0) -> None:
         self._stream, self._every = stream or sys.stderr, every
@@ -126,8 +147,8 @@ class LineProgress(Progress):
         if time.monotonic() - self._last >= self._every:
             self._last = time.monotonic()
             percent = f" {100 * done / self._total:.0f} %" if self._total else ""
-            each = "".join(f"  {name} {_short(speed)} tokens/s" for name, (_, speed) in self._nodes.items())
-            self.note(f"{self._stage}{percent}  {_shown(fields)}{each}")
+            each = "".join(f"  {name} {_format_number(speed)} tokens/s" for name, (_, speed) in self._nodes.items())
+            self.note(f"{self._stage}{percent}  {_format_fields(fields)}{each}")
 
     def update_node(self, name: str, done: int, share: int, speed: float) -> None:
         self._nodes[name] = done, speed
@@ -136,12 +157,12 @@ class LineProgress(Progress):
         self.note(summary)
 
     def note(self, text: str) -> None:
-        with suppress(OSError):  # whoever read them has gone: that is no reason to stop working
+        with suppress(OSError):  # the reader has closed the pipe: that is no reason to stop working
             print(text, file=self._stream, flush=True)
 
 
 class LogProgress(LineProgress):
-    """The same lines through Python's logging, as gensim's users know it."""
+    """The same lines through Python's logging, as in gensim."""
 
     def start(self, stage: str, total: int, unit: str) -> None:
         super().start(stage, total, unit)
@@ -152,7 +173,7 @@ class LogProgress(LineProgress):
 
 
 class JsonProgress(LineProgress):
-    """One JSON object per line: events start, progress, finish and note."""
+    """One JSON object per line, for the events start, progress, finish and note."""
 
     def __init__(self, stream: IO[str] | None = None, every: float = 1.0) -> None:
         super().__init__(stream, every)
@@ -174,15 +195,24 @@ class JsonProgress(LineProgress):
         print(json.dumps({"event": "note", "text": text}), file=self._stream, flush=True)
 
     def _event(self, event: str, **fields: Any) -> None:
-        known = {name: None if value != value else value for name, value in fields.items()}  # JSON has no nan
-        record = {"event": event, "stage": self._stage, "time": round(time.time(), 3), **known}
+        numbers = {name: None if value != value else value for name, value in fields.items()}  # JSON has no nan
+        record = {"event": event, "stage": self._stage, "time": round(time.time(), 3), **numbers}
         print(json.dumps(record), file=self._stream, flush=True)
 
 
 def choose_progress(choice: bool | Progress | None) -> Progress:
-    """The reporter that an argument `progress=` asks for.
+    """Return the reporter that an argument `progress=` stands for.
 
-    None means a bar if someone is at the terminal, else log lines if the program has asked for those of level INFO.
+    Parameters
+    ----------
+    choice
+        A reporter; True for a bar, False for nothing; None for a bar if standard error is a terminal, and otherwise for
+        log lines if the program logs at level INFO.
+
+    Returns
+    -------
+    Progress
+        The reporter.
     """
     if isinstance(choice, Progress):
         return choice
@@ -193,14 +223,14 @@ def choose_progress(choice: bool | Progress | None) -> Progress:
     return BarProgress() if choice else Progress()
 
 
-def _shown(fields: dict[str, float]) -> str:
+def _format_fields(fields: dict[str, float]) -> str:
     parts = []
     if "epochs" in fields:
         parts.append(f"epoch {fields['epoch']:.0f}/{fields['epochs']:.0f}")
     if "tokens" in fields:
-        parts.append(f"{_short(fields['tokens'])} tokens")
+        parts.append(f"{_format_number(fields['tokens'])} tokens")
     if "speed" in fields:
-        parts.append(f"{_short(fields['speed'])} tokens/s")
+        parts.append(f"{_format_number(fields['speed'])} tokens/s")
     if "alpha" in fields:
         parts.append(f"rate {fields['alpha']:.4f}")
     if "loss" in fields:
@@ -208,7 +238,7 @@ def _shown(fields: dict[str, float]) -> str:
     return "  ".join(parts)
 
 
-def _short(number: float) -> str:
+def _format_number(number: float) -> str:
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if number >= size:
             return f"{number / size:.3g} {letter}"

@@ -10,19 +10,36 @@ SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def parse(data: bytes) -> Any:
-    """What JSON text holds; ValueError with a short reason for whatever is wrong with it.
+    """Read JSON text more strictly than Python does.
 
-    Python's own reader takes NaN and Infinity, which no JSON has, and halves of characters, which no file can hold; and
-    where lists lie too deep in lists it raises RecursionError.
+    Python's own reader accepts NaN and Infinity, which JSON does not have, and lone surrogates, which no file can hold;
+    it raises RecursionError where lists are nested too deeply.
 
+    Parameters
+    ----------
+    data
+        UTF-8, with or without a byte order mark.
+
+    Returns
+    -------
+    Any
+        The value.
+
+    Raises
+    ------
+    ValueError
+        With a short reason, whatever is wrong.
+
+    Examples
+    --------
     >>> parse(b'{"a": [1, NaN]}')
     Traceback (most recent call last):
-    ValueError: NaN is no number of JSON
+    ValueError: NaN is not a number of JSON
     """
     try:
         text = data.decode("utf-8-sig")
         value = json.loads(text, parse_constant=_refuse)
-        if SURROGATE.search(text):  # two halves may still be one character
+        if SURROGATE.search(text):  # two of them may still be one character
             json.dumps(value, ensure_ascii=False).encode()
     except RecursionError:
         raise ValueError("nested too deeply") from None
@@ -30,4 +47,4 @@ def parse(data: bytes) -> Any:
 
 
 def _refuse(name: str) -> Any:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a number of JSON")

@@ -1,4 +1,4 @@
-"""Whole text files, unpacked if they are packed."""
+"""Text files that fit into memory, compressed or not."""
 
 from __future__ import annotations
 
@@ -10,12 +10,30 @@ from mumon.utils.compression import DAMAGE_ERRORS, ExpansionError, decompress
 
 
 def read_lines(path: Path, encoding: str = "utf-8-sig") -> list[str]:
-    """The lines of a text file, unpacked if it is packed."""
+    """Read the lines of a text file, decompressing it if need be."""
     return read_text(path, encoding).splitlines()
 
 
 def read_text(path: Path, encoding: str = "utf-8-sig") -> str:
-    """A text file, unpacked if it is packed."""
+    """Read a text file, decompressing it if need be.
+
+    Parameters
+    ----------
+    path
+        A plain file or one that `mumon.utils.compression` knows.
+    encoding
+        By default UTF-8, with or without a byte order mark.
+
+    Returns
+    -------
+    str
+        The text with its line ends as they are.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be read, is damaged or has another encoding.
+    """
     try:
         with path.open("rb") as raw:
             return io.TextIOWrapper(decompress(raw), encoding=encoding, newline="").read()

@@ -1,4 +1,4 @@
-"""How many threads to start, and how to keep others from starting more."""
+"""How many threads to start, and how to keep libraries from starting more."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from mumon.errors import OptionError
 
 
 def available_cores() -> int:
-    """The cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def use_one_blas_thread() -> AbstractContextManager[Any]:
-    """Our threads are enough; a BLAS that starts more makes them wait for each other."""
+    """Keep BLAS from starting threads besides ours, which would then wait for each other."""
     from threadpoolctl import threadpool_limits
 
     return threadpool_limits(1, user_api="blas")  # type: ignore[no-any-return]
 
 
 def start_threads(threads: Sequence[threading.Thread]) -> None:
-    """Start threads; where a limit on processes or memory allows only some, say how many."""
+    """Start threads; raise an OptionError with their number if a limit of the system allows only some."""
     for started, thread in enumerate(threads):
         try:
             thread.start()
