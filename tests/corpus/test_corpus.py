@@ -206,7 +206,7 @@ def test_the_encoding_of_a_link_is_not_taken_for_that_of_its_file(tmp_path):
 
 def test_a_model_given_as_text_is_told_apart(tmp_path):
     (tmp_path / "model.safetensors").touch()
-    with pytest.raises(CorpusError, match="is a model, not text; to go on training it, name it with --from"):
+    with pytest.raises(CorpusError, match="is a model, not text; to continue its training, name it with --from"):
         read(tmp_path)
 
 

@@ -240,7 +240,7 @@ def test_shards_of_a_remote_file_are_its_lines(memory):
             r"^broken://a cannot be read \(it says this, token=abc&x\); check the address, the",
         ),
         ("broken://secret", CorpusError, r"^broken://secret cannot be read .* credentials are set and may read it$"),
-        ("file://a.txt", CorpusError, "^file://a.txt names no file of this machine; write file:///, with three"),
+        ("file://a.txt", CorpusError, "^file://a.txt does not name a file of this machine; write file:///, with three"),
         ("file:///nix/a.txt", CorpusError, "^there is no file /nix/a.txt; check the path"),
         (
             "needy://a.txt",
@@ -248,7 +248,7 @@ def test_shards_of_a_remote_file_are_its_lines(memory):
             r"^needy:// needs a package .*\(it needs a thing\); pip install thing_of_needs$",
         ),
         ("s3://b/a.txt?nix=1", CorpusError, "^s3://b/ cannot be read .*nix"),
-        ("s3:/b/a.txt", CorpusError, "if it is a URL, give it as a string: a Path loses one of its slashes$"),
+        ("s3:/b/a.txt", CorpusError, "if it is a URL, pass it as a string: a Path loses one of its slashes$"),
     ],
 )
 def test_what_goes_wrong_is_one_sentence(url, kind, sentence, monkeypatch):
@@ -278,7 +278,7 @@ def test_secrets_in_urls_are_neither_shown_nor_kept(memory, tmp_path, monkeypatc
         == "see https://…@host/a?X-Amz-Signature=…&b=1"
     )
     about = read_file_info([memory.write("a.txt", b"one")])[0]
-    one, other = (cache._remote_stamp(f"s3://me:{word}@b/a.txt", about) for word in ("abc", "xyz"))
+    one, other = (cache._make_remote_stamp(f"s3://me:{word}@b/a.txt", about) for word in ("abc", "xyz"))
     assert one != other and "abc" not in str(one)
     with pytest.raises(CorpusError) as caught:
         find_files(["s3://me:hidden@b/a.txt?secret_key=hidden&nix=1"])

@@ -155,7 +155,7 @@ def test_the_brown_corpus_is_read_as_gensim_reads_it(tmp_path):
     assert list(sentences) == list(sentences) == sorted(theirs.BrownCorpus(str(tmp_path)))
     assert list(sentences)[1] == ["the/at", "jury/nn", "said/vb", "it/pp"]
     assert sentences.files is None
-    refused(lambda: list(ours.BrownCorpus(tmp_path / "none")), "is no folder", error=CorpusError)
+    refused(lambda: list(ours.BrownCorpus(tmp_path / "none")), "is not a folder", error=CorpusError)
 
 
 def test_what_the_encoder_would_read_otherwise_has_no_files(tmp_path, monkeypatch):

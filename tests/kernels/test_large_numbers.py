@@ -73,7 +73,7 @@ def corpus(tmp_path_factory):
         writer.write_table(columns)
     sentences = -(-TOKENS // MAX_SENTENCE)
     info = {"tokens": TOKENS, "sentences": sentences, "replaced": 0, "inputs": []}
-    (folder / encoded.INFO).write_text(json.dumps(info))
+    (folder / encoded.INFO_FILE).write_text(json.dumps(info))
     yield encoded._open(folder, "large", reused=True)
     (folder / "ids.i32").unlink()
 

@@ -1,4 +1,11 @@
-"""Writing the encoded corpus: every word's id and every sentence's offset, in one pass over the text."""
+"""Writing the encoded corpus: every word's id and every sentence's offset, in one pass over the text.
+
+The reader cuts each file into pieces of about 1 MiB that end between words. A pool of threads repairs UTF-8, tokenises
+and numbers the words, each thread with its own hash table (`kernels/tokens.py`). The main thread appends ids and
+sentence ends to two files, in the order of the text. At the end the tables are merged, words are ranked by count and
+then by bytes, and the ids are replaced by ranks. So the numbering does not depend on the number of threads, and memory
+is the tables (one per thread, at most 8) plus fixed buffers.
+"""
 
 from __future__ import annotations
 
@@ -20,30 +27,40 @@ from mumon.utils.progress import Progress
 
 # A longer sentence is cut, without losing a token, so that blocks of work and their buffers stay small.
 MAX_SENTENCE = 10_000
-# Each encoding thread has a word table of its own; beyond this many, their memory outgrows what they save.
+# Each encoding thread has its own word table; with more threads than this, their memory costs more than they save.
 MAX_ENCODERS = 8
 TOKENS_AT_ONCE = 1 << 20
-EMPTY = np.empty(0, np.int32)
+NO_IDS = np.empty(0, np.int32)
 
 
 class CorpusWriter:
-    """Appends ids and sentence ends to files, then renumbers the ids by rank."""
+    """Appends ids and sentence ends to two files, then replaces the ids by ranks."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.tokens = self.sentences = self._last_end = 0
-        self.integers = False  # the tokens: as words they are written in decimal
+        self.integers = False  # whether the tokens are integers, whose decimals are the words
         self._spans: list[tuple[int, int, int]] = []
         self._ids = (folder / "ids.i32").open("wb")
         self._offsets = (folder / "offsets.i64").open("wb")
         self._offsets.write(np.int64(0).tobytes())
 
     def append(self, table: int, ids: Ids, ends: npt.NDArray[np.int64]) -> None:
-        """Tokens numbered by `table`; `ends` counts the tokens of this call before each sentence end."""
+        """Append tokens.
+
+        Parameters
+        ----------
+        table
+            The number of the table that the ids are from.
+        ids
+            The tokens.
+        ends
+            For each sentence end, the number of tokens of this call before it.
+        """
         ends = ends + self.tokens
         ends = ends[np.diff(ends, prepend=self._last_end) > 0]  # empty lines are not sentences
         if len(ends):
-            cuts = _with_cuts(self._last_end, ends)
+            cuts = _cut_long_sentences(self._last_end, ends)
             self._offsets.write(cuts.tobytes())
             self.sentences += len(cuts)
             self._last_end = int(ends[-1])
@@ -52,13 +69,19 @@ class CorpusWriter:
         self.tokens += len(ids)
 
     def finish(self, tables: list[Any]) -> None:
-        """Close the files and replace each table's numbering by ranks over the whole corpus."""
+        """Close the files and replace each table's numbering by ranks over the whole corpus.
+
+        Parameters
+        ----------
+        tables
+            All tables, by their numbers.
+        """
         import pyarrow as pa
 
-        self.append(0, EMPTY, np.zeros(1, np.int64))  # whatever sentence is still open ends here
+        self.append(0, NO_IDS, np.zeros(1, np.int64))  # a sentence that is still open ends here
         self.close()
         words, counts, ranks = rank_tables(tables)
-        # Neighbouring spans stay together: a thread's buffer must not write back what lies between two of them.
+        # Neighbouring spans stay together: a thread's buffer must not write back what is between two of them.
         each = -(-len(self._spans) // len(tables))
         parts = [self._spans[first : first + each] for first in range(0, len(self._spans), each)]
         with ThreadPoolExecutor(len(tables), "mumon-renumber") as pool:
@@ -66,10 +89,10 @@ class CorpusWriter:
         columns = pa.table({"word": words, "count": counts})
         with pa.OSFile(str(self.folder / "words.arrow"), "wb") as sink, pa.ipc.new_file(sink, columns.schema) as writer:
             writer.write_table(columns)
-        pa.default_memory_pool().release_unused()  # sorting is over: training needs the room
+        pa.default_memory_pool().release_unused()  # sorting is over, and training needs the memory
 
     def _renumber(self, spans: list[tuple[int, int, int]], ranks: list[Ids]) -> None:
-        """Read and write back span by span: a memory map would look like memory that grows with the corpus."""
+        """Read and write span by span: a memory map would count as memory that grows with the corpus."""
         from mumon.kernels.tokens import renumber
 
         with (self.folder / "ids.i32").open("r+b") as file:
@@ -82,19 +105,19 @@ class CorpusWriter:
                 file.write(ids.data)
 
     def report(self, progress: Progress) -> None:
-        """Say what was read; if it was nothing, an error will."""
+        """Report what was read; if that is nothing, an error follows."""
         if self.tokens:
             progress.finish(f"read {self.tokens:,} tokens in {self.sentences:,} sentences", tokens=self.tokens)
 
     def close(self) -> None:
-        """Let go of the files, finished or not."""
+        """Close the files, finished or not."""
         try:
             self._ids.close()
-        finally:  # a full disk makes closing fail, too
+        finally:  # closing fails, too, if the disk is full
             self._offsets.close()
 
 
-def _with_cuts(begin: int, ends: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _cut_long_sentences(begin: int, ends: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     starts = np.concatenate([[begin], ends[:-1]])
     if np.all(ends - starts <= MAX_SENTENCE):
         return ends
@@ -108,7 +131,26 @@ def _with_cuts(begin: int, ends: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]
 def encode_files(
     names: list[str], options: TextOptions, folder: Path, workers: int, progress: Progress
 ) -> tuple[CorpusWriter, int]:
-    """Encode files into `folder`; returns the writer and how many characters were not UTF-8."""
+    """Encode files into a folder.
+
+    Parameters
+    ----------
+    names
+        The files, as `find_files` lists them.
+    options
+        How to read them.
+    folder
+        Where the encoding is written.
+    workers
+        The number of threads.
+    progress
+        Receives the bytes that are read.
+
+    Returns
+    -------
+    tuple of CorpusWriter and int
+        The writer, finished, and the number of characters that were not UTF-8.
+    """
     from mumon.kernels.jit import is_compiled
 
     if not is_compiled("encode_text"):
@@ -139,17 +181,29 @@ def encode_files(
 
 
 def create_tables(workers: int) -> list[ByteTable]:
-    """A word table for each of the threads that are to encode."""
+    """Create a word table for each of the threads that will encode."""
     return [ByteTable() for _ in range(max(1, min(workers, MAX_ENCODERS)))]
 
 
 def encode_pieces(
     pieces: Iterable[Piece], options: TextOptions, tables: list[ByteTable]
 ) -> Iterator[tuple[int, Ids, npt.NDArray[np.int64], int]]:
-    """Pieces as numbers, in their order, by a thread for each table.
+    """Encode pieces with one thread per table.
 
-    Of each: the table that numbered its words, their types, the ends of its sentences, and how many characters were not
-    UTF-8.
+    Parameters
+    ----------
+    pieces
+        The text.
+    options
+        How to read it.
+    tables
+        Word tables, which are changed.
+
+    Yields
+    ------
+    tuple
+        For each piece, in order: the index of the table that numbered its words, their types, the ends of its
+        sentences, and the number of characters that were not UTF-8.
     """
     free: SimpleQueue[int] = SimpleQueue()
     for index in range(len(tables)):
@@ -164,17 +218,17 @@ def encode_pieces(
             free.put(index)
 
     with ThreadPoolExecutor(len(tables), "mumon-encode") as pool:
-        yield from _in_order(pool, encode, pieces, 2 * len(tables))
+        yield from _map_in_order(pool, encode, pieces, 2 * len(tables))
 
 
-def _in_order(pool: ThreadPoolExecutor, function: Any, items: Iterable[Any], ahead: int) -> Iterator[Any]:
-    """`map` over a pool that keeps only `ahead` results in memory."""
+def _map_in_order(pool: ThreadPoolExecutor, function: Any, items: Iterable[Any], ahead: int) -> Iterator[Any]:
+    """Map a function over items with a pool, in order, with at most `ahead` results waiting in memory."""
     waiting: deque[Future[Any]] = deque()
     try:
         for item in items:
             try:
                 waiting.append(pool.submit(function, item))
-            except RuntimeError:  # the pool starts its threads when they are needed
+            except RuntimeError:  # the pool starts each thread when it is needed
                 raise OptionError("the system starts no more threads; ask for fewer (--threads)") from None
             if len(waiting) > ahead:
                 yield waiting.popleft().result()
@@ -186,23 +240,38 @@ def _in_order(pool: ThreadPoolExecutor, function: Any, items: Iterable[Any], ahe
 
 
 def encode_sequences(sentences: Iterable[Iterable[Any]], folder: Path, progress: Progress) -> tuple[CorpusWriter, int]:
-    """Encode any iterable of token sequences, read just once, into `folder`."""
+    """Encode an iterable of token sequences, which is read once, into a folder.
+
+    Parameters
+    ----------
+    sentences
+        Sequences of strings, or of integers.
+    folder
+        Where the encoding is written.
+    progress
+        Receives the sentences that are read.
+
+    Returns
+    -------
+    tuple of CorpusWriter and int
+        The writer, finished, and the number of tokens that were not valid Unicode.
+    """
     try:
         total = len(sentences)  # type: ignore[arg-type]
     except TypeError:
         total = 0
     progress.start("reading", total, "sentences")
     table, writer = TokenTable(), CorpusWriter(folder)
-    held: list[Ids] = []
+    waiting: list[Ids] = []
     ends: list[int] = []
     size = 0
 
     def flush() -> None:
         nonlocal size
-        ids = np.concatenate([EMPTY, *held])
+        ids = np.concatenate([NO_IDS, *waiting])
         table.count(ids)
         writer.append(0, ids, np.array(ends, np.int64))
-        held.clear()
+        waiting.clear()
         ends.clear()
         size = 0
 
@@ -214,12 +283,12 @@ def encode_sequences(sentences: Iterable[Iterable[Any]], folder: Path, progress:
                     "or name files with corpus_file="
                 )
             try:
-                held.append(table.encode(sentence))
+                waiting.append(table.encode(sentence))
             except TypeError as error:
                 raise CorpusError(
                     f"sentence {number} is not a list of words ({error}); give a list of strings for each"
                 ) from None
-            size += len(held[-1])
+            size += len(waiting[-1])
             ends.append(size)
             if size >= TOKENS_AT_ONCE:
                 flush()

@@ -1,4 +1,10 @@
-"""The encoded corpus on disk: made once, memory-mapped by every run that asks for the same text in the same way."""
+"""The encoded corpus on disk: written once, memory-mapped by every run over the same text with the same options.
+
+It contains the whole vocabulary, unpruned. `min_count`, `max_final_vocab`, a vocabulary file or another model's words
+are a lookup from ranks to rows, applied while training reads, so that one encoding serves all of them. Standard input,
+pipes and Python iterables are encoded in the same way into a folder that vanishes with the object. A sentence of more
+than 10,000 tokens is cut; no token is lost.
+"""
 
 from __future__ import annotations
 
@@ -24,42 +30,43 @@ from mumon.corpus.text import TextOptions
 from mumon.errors import CorpusError
 from mumon.utils.progress import Progress
 
-AT_ONCE = 1 << 20  # sentences or words that are looked at together
-NAMELESS = "nobody tells when these files change: the text is encoded for this run only"
-ENCODING = 1  # raise when the files below change meaning: older caches are then made again
+AT_ONCE = 1 << 20  # tokens, sentences or words that are processed together
+NO_STAMPS = "the server does not say when these files change: the text is encoded for this run only"
+ENCODING_VERSION = 1  # raise it when the files change their meaning: older caches are then not used
 
 
 @dataclass(frozen=True, eq=False)
 class EncodedCorpus:
     """Text as numbers. Words are numbered by rank: 0 is the most frequent word of the corpus.
 
-    ids[offsets[s]:offsets[s+1]] is sentence s. Nothing is pruned here, so that one encoding serves every vocabulary.
+    `ids[offsets[s]:offsets[s+1]]` is sentence s. Nothing is pruned here, so that one encoding serves every vocabulary.
+    `corpus_from_files` and `corpus_from_sentences` make one.
     """
 
     ids: npt.NDArray[np.int32]
     offsets: npt.NDArray[np.int64]
-    words: Any  # Arrow array of bytes, by rank
+    words: Any  # an Arrow array of bytes, by rank
     counts: npt.NDArray[np.int64]
-    replaced: int  # characters that were not UTF-8
+    replaced: int  # the number of characters that were not UTF-8
     fingerprint: str
     reused: bool  # whether an earlier run had encoded it
     integers: bool = False  # the tokens were integers, whose decimals are the words
-    file: IO[bytes] | None = None  # of the ids; open, so that it outlives its name
-    remarks: tuple[str, ...] = ()  # what was unusual about encoding it
+    file: IO[bytes] | None = None  # of the ids; kept open, since its name may be removed
+    remarks: tuple[str, ...] = ()  # what was unusual when it was encoded
 
     @property
     def tokens(self) -> int:
-        """How many words the text has, counting repetitions."""
+        """The number of words of the text, counting repetitions."""
         return len(self.ids)
 
     @property
     def sentences(self) -> int:
-        """How many sentences the text has."""
+        """The number of sentences."""
         return len(self.offsets) - 1
 
     @property
     def usual_length(self) -> float:
-        """The length of the sentence that a token stands in, on average over tokens."""
+        """The length of the sentence that a token is in, on average over tokens."""
         squares = 0.0
         for first in range(0, self.sentences, AT_ONCE):
             lengths = np.diff(self.offsets[first : first + AT_ONCE + 1]).astype(np.float64)
@@ -68,11 +75,22 @@ class EncodedCorpus:
 
     @property
     def known_digest(self) -> str:
-        """What `compute_digest` would find, if somebody has found it before."""
+        """The result of `compute_digest`, if it is known already, or else an empty string."""
         return ""
 
     def read(self, begin: int, end: int) -> npt.NDArray[np.int32]:
-        """ids[begin:end], read from the file: pages of a memory map look like memory that grows with the corpus."""
+        """Return ids[begin:end], read from the file: pages of a memory map count as memory that grows with the corpus.
+
+        Parameters
+        ----------
+        begin, end
+            Positions of tokens.
+
+        Returns
+        -------
+        ndarray
+            The ids.
+        """
         if self.file is None or not hasattr(os, "pread"):
             return self.ids[begin:end]
         size = self.ids.itemsize
@@ -82,12 +100,25 @@ class EncodedCorpus:
         return np.frombuffer(data, np.int32)
 
     def pieces(self, size: int, most: int = 512) -> Iterator[npt.NDArray[np.int32]]:
-        """At most so many pieces of `size` consecutive tokens, evenly spread over the text."""
+        """Read pieces of consecutive tokens, evenly spread over the text.
+
+        Parameters
+        ----------
+        size
+            The tokens of a piece.
+        most
+            The largest number of pieces.
+
+        Yields
+        ------
+        ndarray
+            The ids of a piece.
+        """
         starts = np.linspace(0, max(self.tokens - size, 0), most).astype(np.int64)
         return (self.read(begin, min(begin + size, self.tokens)) for begin in np.unique(starts).tolist())
 
     def notes(self) -> list[str]:
-        """What a person should know of how it was read."""
+        """Return sentences about how the text was read, for the user."""
         notes = list(self.remarks)
         if self.reused:
             notes.append(f"{self.tokens:,} tokens in {self.sentences:,} sentences, encoded by an earlier run")
@@ -100,8 +131,20 @@ class EncodedCorpus:
 
 
 def compute_digest(corpus: EncodedCorpus) -> str:
-    """Equal for equal words in equal sentences, however they were stored.
+    """Return a digest of the text itself: a copy of a file, or a touched one, is still the same corpus.
 
+    Parameters
+    ----------
+    corpus
+        The corpus.
+
+    Returns
+    -------
+    str
+        32 hexadecimal digits, equal for equal words in equal sentences, however they are stored.
+
+    Examples
+    --------
     >>> from mumon.corpus import corpus_from_sentences
     >>> one, same, other = (corpus_from_sentences(s) for s in ([["a", "b"]], [["a", "b"]], [["a"], ["b"]]))
     >>> compute_digest(one) == compute_digest(same), compute_digest(one) == compute_digest(other)
@@ -127,8 +170,33 @@ def corpus_from_files(
     reuse: bool = True,
     progress: Progress | None = None,
 ) -> EncodedCorpus:
-    """Encode files, folders, globs, URLs or "-", or open what an earlier run encoded from the same unchanged files.
+    """Encode text files, or open what an earlier run encoded from the same unchanged files.
 
+    Parameters
+    ----------
+    inputs
+        Files, folders (all files below), globs, URLs of these, or "-" for standard input.
+    options
+        How text becomes sentences of words; by default one sentence per line, words between white space.
+    workers
+        The number of threads.
+    reuse
+        Whether to look for the encoding in the cache, and to keep it there.
+    progress
+        Receives the progress; by default nothing is shown.
+
+    Returns
+    -------
+    EncodedCorpus
+        The corpus.
+
+    Raises
+    ------
+    CorpusError
+        If a file is missing, cannot be read or is not text, or if there are no words.
+
+    Examples
+    --------
     >>> import pathlib, tempfile
     >>> text = pathlib.Path(tempfile.mkdtemp(), "a.txt")
     >>> _ = text.write_text("the cat saw the dog\\nthe end\\n")
@@ -141,33 +209,47 @@ def corpus_from_files(
     def encode(folder: Path) -> tuple[CorpusWriter, int]:
         return encode_files(names, options, folder, workers, progress or Progress())
 
-    about = ", ".join(map(format_name, names[:3])) + (" …" if len(names) > 3 else "")
+    origin = ", ".join(map(format_name, names[:3])) + (" …" if len(names) > 3 else "")
     stamps = read_stamps(names) if reuse else None
     if stamps is None:
-        return encode_temporarily(encode, about, *([NAMELESS] if reuse and any(map(is_url, names)) else []))
+        return encode_temporarily(encode, origin, *([NO_STAMPS] if reuse and any(map(is_url, names)) else []))
     records = [is_json_lines(name, options) for name in names]  # a link may have another suffix than its file
-    key = json.dumps([ENCODING, stamps, records, asdict(options)])
+    key = json.dumps([ENCODING_VERSION, stamps, records, asdict(options)])
     fingerprint = hashlib.sha256(key.encode()).hexdigest()[:24]
-    kept = cache_folder() / fingerprint
-    with contextlib.suppress(OSError, ValueError, KeyError):  # not there, or damaged: Arrow's errors are ValueErrors
-        corpus = _open(kept, fingerprint, reused=True)
-        touch(kept)
+    target = cache_folder() / fingerprint
+    with contextlib.suppress(OSError, ValueError, KeyError):  # missing or damaged: Arrow's errors are ValueErrors
+        corpus = _open(target, fingerprint, reused=True)
+        touch(target)
         return corpus
     with create_folder(stamps) as (folder, remark):
-        _write_info(folder, *encode(folder), about, stamps)
+        _write_info(folder, *encode(folder), origin, stamps)
         if not remark and not are_unchanged(names, stamps):
-            remark = "the text changed while it was read; this encoding of it is used just once"
+            remark = "the text changed while it was read; this encoding of it is used only once"
         if remark:
             return _open_temporarily(folder, remark)
-        # Opened before it is published, for then another process may find it stale. Windows cannot rename what is open.
+        # Opened before it is published, because another process may then delete it. Windows cannot rename open files.
         opened = None if os.name == "nt" else _open(folder, fingerprint)
-        published = publish(folder, kept, _is_whole)
-        return opened or (_open(kept, fingerprint) if published else _open_temporarily(folder))
+        published = publish(folder, target, _is_whole)
+        return opened or (_open(target, fingerprint) if published else _open_temporarily(folder))
 
 
 def corpus_from_sentences(sentences: Iterable[Iterable[Any]], *, progress: Progress | None = None) -> EncodedCorpus:
-    """Encode an iterable of token sequences, reading it once; its files vanish with the object.
+    """Encode an iterable of token sequences, which is read once; the encoding vanishes with the object.
 
+    Parameters
+    ----------
+    sentences
+        Sequences of strings, or of integers, such as items or the nodes of a graph.
+    progress
+        Receives the progress; by default nothing is shown.
+
+    Returns
+    -------
+    EncodedCorpus
+        The corpus.
+
+    Examples
+    --------
     >>> corpus_from_sentences([["a", "b"], ["b"]])
     <EncodedCorpus: 3 tokens, 2 sentences, 2 words>
     """
@@ -176,17 +258,32 @@ def corpus_from_sentences(sentences: Iterable[Iterable[Any]], *, progress: Progr
     )
 
 
-def encode_temporarily(encode: Callable[[Path], tuple[CorpusWriter, int]], about: str, *remarks: str) -> EncodedCorpus:
-    """What `encode` writes into a folder, as a corpus that nobody else will find; `about` names the text in errors."""
+def encode_temporarily(encode: Callable[[Path], tuple[CorpusWriter, int]], origin: str, *remarks: str) -> EncodedCorpus:
+    """Encode text into a folder that no other run will find.
+
+    Parameters
+    ----------
+    encode
+        Writes the encoding into a folder.
+    origin
+        What to call the text in errors.
+    remarks
+        What the user should know.
+
+    Returns
+    -------
+    EncodedCorpus
+        The corpus. Its files vanish with it.
+    """
     with create_folder() as (folder, _):
-        _write_info(folder, *encode(folder), about, [])
+        _write_info(folder, *encode(folder), origin, [])
         return _open_temporarily(folder, *remarks)
 
 
 def _open_temporarily(folder: Path, *remarks: str) -> EncodedCorpus:
-    """An encoding that nobody else will find. Its folder is removed at once, and its files vanish with the object."""
+    """Open an encoding whose folder is about to be removed; its files vanish with the object."""
     corpus = _open(folder, folder.name, remarks=remarks)
-    if os.name == "nt":  # where nothing that is open can be removed
+    if os.name == "nt":  # which cannot remove open files
         weakref.finalize(corpus, shutil.rmtree, folder, ignore_errors=True)
     return corpus
 
@@ -198,9 +295,9 @@ def _is_whole(folder: Path) -> bool:
         return False
 
 
-def _write_info(folder: Path, writer: CorpusWriter, replaced: int, about: str, stamps: list[Stamp]) -> None:
+def _write_info(folder: Path, writer: CorpusWriter, replaced: int, origin: str, stamps: list[Stamp]) -> None:
     if not writer.tokens:
-        raise CorpusError(f"{about} holds 0 words; give it text with one sentence per line")
+        raise CorpusError(f"{origin} holds 0 words; give it text with one sentence per line")
     info = {
         "tokens": writer.tokens,
         "sentences": writer.sentences,

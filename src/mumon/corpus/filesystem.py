@@ -1,7 +1,8 @@
 """Corpora on other filesystems: `scheme://…` names a file, a folder or a glob there.
 
-pyarrow comes first where it has a filesystem built in: then s3 and gs need nothing to be installed, and bytes arrive
-without Python's doing. fsspec (`mumon[remote]`) has all the others, seen through pyarrow's interface.
+This module finds such files (`find_urls`), looks up their sizes (`read_file_info`) and opens them (`open_url`).
+pyarrow is used where it has a filesystem built in: then s3 and gs need nothing to be installed, and bytes do not pass
+through Python. fsspec (`mumon[remote]`) has all the others, seen through pyarrow's interface.
 """
 
 from __future__ import annotations
@@ -18,25 +19,25 @@ from typing import Any, NamedTuple
 
 from mumon.errors import CorpusError, MumonError, OptionError, to_one_line
 
-URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")  # two letters at least: C: is a drive
-ARROW = {"s3", "gs", "gcs", "hdfs", "viewfs"}
+URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")  # at least two letters: C: is a drive
+ARROW_SCHEMES = {"s3", "gs", "gcs", "hdfs", "viewfs"}
 ARROW_URL = re.compile(r"(?P<root>\w+://[^/?]*)/*(?P<path>.*?)/*(?P<query>\?\w+=.*)?")
 SECRET = re.compile(
     r"(?<=//)[^/?@\s]*:[^/?@\s]*@|(?<=[?&])([\w-]*(?:secret|token|key|sig|cred|password)[\w-]*=)[^&\s]*", re.I
 )
-REFUSAL = re.compile(r"access.?denied|forbidden|unauthori[sz]ed|permission|credential|\b40[13]\b", re.I)
-GIVE_UP = 30  # seconds without an answer; Google's library would try for 15 minutes
-# What filesystems of fsspec tell that changes with a file's content, best first.
-IDENTITIES = (
+ACCESS_DENIED = re.compile(r"access.?denied|forbidden|unauthori[sz]ed|permission|credential|\b40[13]\b", re.I)
+GIVE_UP_SECONDS = 30  # without an answer; Google's library would try for 15 minutes
+# Fields in which filesystems of fsspec report something that changes with a file's content, best first.
+IDENTITY_FIELDS = (
     *("ETag", "etag", "blob_id", "sha", "md5Hash", "content_md5", "checksum"),
     *("LastModified", "last_modified", "mtime", "modified", "modificationTime", "updated", "created"),
 )
 MODEL_FILE, MODEL_SUFFIXES = "model.safetensors", {".mumon", ".checkpoints"}  # a model's folder has these
-FIRST_BYTES, BUFFER_BYTES = 1 << 18, 1 << 23  # asked for at once: every request waits for the network
+FIRST_BYTES, BUFFER_BYTES = 1 << 18, 1 << 23  # per request: each one waits for the network
 
 
 def is_url(name: str) -> bool:
-    """Whether a name is a URL rather than a path.
+    """Return whether a name is a URL rather than a path.
 
     >>> is_url("s3://bucket/a.txt"), is_url("a.txt"), is_url("C:/a.txt")
     (True, False, False)
@@ -45,7 +46,7 @@ def is_url(name: str) -> bool:
 
 
 def to_local_path(name: str) -> str:
-    """The path that a file:// URL names; any other name as it is.
+    """Return the path that a file:// URL names, and any other name as it is.
 
     >>> to_local_path("file:///tmp/a%20b.txt"), to_local_path("a.txt")
     ('/tmp/a b.txt', 'a.txt')
@@ -56,12 +57,14 @@ def to_local_path(name: str) -> str:
 
     host, slash, rest = name[len("file://") :].partition("/")
     if host not in ("", "localhost") or not slash:
-        raise CorpusError(f"{name} names no file of this machine; write file:///, with three slashes, and a whole path")
+        raise CorpusError(
+            f"{name} does not name a file of this machine; write file:///, with three slashes, and a whole path"
+        )
     return url2pathname(slash + rest)
 
 
 def hide_secrets(text: str) -> str:
-    """A URL, or what a library says of one, without the secrets that it may hold.
+    """Replace the secrets in a URL, or in a library's message about one, by an ellipsis.
 
     >>> hide_secrets("s3://me:hidden@bucket/a.txt?secret_key=hidden&region=eu")
     's3://…@bucket/a.txt?secret_key=…&region=eu'
@@ -70,10 +73,10 @@ def hide_secrets(text: str) -> str:
 
 
 class FileInfo(NamedTuple):
-    """What a filesystem tells of a file without reading it, as far as it does."""
+    """What a filesystem says about a file without reading it; None where it says nothing."""
 
     size: int | None
-    identity: str | None  # another one after every change
+    identity: str | None  # differs after every change of the file
 
 
 class RemotePath(NamedTuple):
@@ -82,66 +85,92 @@ class RemotePath(NamedTuple):
     files: Any
     path: str
     url: str
-    query: str  # options of the filesystem, which all URLs there need
+    query: str  # options of the filesystem, which are part of every URL there
 
     @property
     def fsspec(self) -> Any:
-        """The filesystem of fsspec that is behind it, if one is."""
+        """The filesystem of fsspec behind it, or None if it is one of pyarrow's own."""
         return getattr(getattr(self.files, "handler", None), "fs", None)
 
     def build_url(self, path: str) -> str:
-        """The URL of a path below."""
-        if not path.startswith(self.path):  # fsspec may know a place by several names
+        """Return the URL of a path below this one."""
+        if not path.startswith(self.path):  # fsspec may have several names for it
             return str(self.fsspec.unstrip_protocol(path))
         return f"{self.url.rstrip('/')}/{path[len(self.path) :].strip('/')}{self.query}"
 
 
 def read_file_info(urls: Sequence[str], fresh: bool = False) -> list[FileInfo]:
-    """What is known of files; `fresh` asks their servers again for what may be remembered here."""
-    told: list[FileInfo] = []
+    """Look up the sizes and identities of files.
+
+    Parameters
+    ----------
+    urls
+        The files.
+    fresh
+        Whether to ask the servers again instead of using what fsspec remembers.
+
+    Returns
+    -------
+    list of FileInfo
+        One for each URL.
+    """
+    infos: list[FileInfo] = []
     places = [locate(url) for url in urls]
     for _, group in groupby(places, lambda place: id(place.fsspec or place.files)):
-        told += _look(list(group), fresh)
-    return told
+        infos += _read_group_info(list(group), fresh)
+    return infos
 
 
-def _look(places: list[RemotePath], fresh: bool) -> list[FileInfo]:
+def _read_group_info(places: list[RemotePath], fresh: bool) -> list[FileInfo]:
     first = places[0]
-    if first.fsspec is None:  # all at once: pyarrow asks for several at a time
+    if first.fsspec is None:  # all in one call: pyarrow makes several requests at a time
         with explain_errors(first.url):
             infos = first.files.get_file_info([place.path for place in places])
         return [FileInfo(info.size, None if info.mtime_ns is None else str(info.mtime_ns)) for info in infos]
     if fresh:
         first.fsspec.invalidate_cache()
-    told = []
+    found = []
     for place in places:
         with explain_errors(place.url):
-            detail = place.fsspec.info(place.path)
-        told.append(
-            FileInfo(detail.get("size"), next((str(detail[key]) for key in IDENTITIES if detail.get(key)), None))
+            details = place.fsspec.info(place.path)
+        found.append(
+            FileInfo(
+                details.get("size"), next((str(details[key]) for key in IDENTITY_FIELDS if details.get(key)), None)
+            )
         )
-    return told
+    return found
 
 
 def locate(url: str) -> RemotePath:
-    """Where a URL leads, by pyarrow's filesystem or else by fsspec's."""
+    """Return the filesystem and path of a URL, by pyarrow or else by fsspec.
+
+    Parameters
+    ----------
+    url
+        Any URL, but not file://.
+
+    Returns
+    -------
+    RemotePath
+        Where it leads; whether there is a file is not asked.
+    """
     scheme = URL.match(url)[1].lower()  # type: ignore[index]
-    if scheme in ARROW:
+    if scheme in ARROW_SCHEMES:
         parts = ARROW_URL.fullmatch(url)
-        known = parts and _arrow(f"{parts['root']}/{parts['query'] or ''}")
+        known = parts and _open_arrow(f"{parts['root']}/{parts['query'] or ''}")
         if parts and known:
             path = f"{known[1].rstrip('/')}/{parts['path']}".rstrip("/") or "/"
             return RemotePath(known[0], path, f"{parts['root']}/{parts['path']}", parts["query"] or "")
-    return _place_of_fsspec(url, scheme)
+    return _locate_with_fsspec(url, scheme)
 
 
 @cache
-def _arrow(root: str) -> tuple[Any, str] | None:
-    """pyarrow's filesystem and its path of a URL without a path; None if this build of it does not have it."""
+def _open_arrow(root: str) -> tuple[Any, str] | None:
+    """Open pyarrow's filesystem of a URL without a path; return None if this build of pyarrow does not have it."""
     from pyarrow import fs
 
     if root.startswith(("gs:", "gcs:")) and "retry_limit_seconds=" not in root:
-        root += f"{'&' if '?' in root else '?'}retry_limit_seconds={GIVE_UP}"
+        root += f"{'&' if '?' in root else '?'}retry_limit_seconds={GIVE_UP_SECONDS}"
     with explain_errors(root.partition("?")[0]):
         try:
             files, path = fs.FileSystem.from_uri(root)
@@ -150,7 +179,7 @@ def _arrow(root: str) -> tuple[Any, str] | None:
         return files, path
 
 
-def _place_of_fsspec(url: str, scheme: str) -> RemotePath:
+def _locate_with_fsspec(url: str, scheme: str) -> RemotePath:
     try:
         import fsspec
     except ImportError:
@@ -177,7 +206,7 @@ def _place_of_fsspec(url: str, scheme: str) -> RemotePath:
 
 @contextmanager
 def explain_errors(url: str) -> Iterator[None]:
-    """Whatever a filesystem's library raises (each has errors of its own) becomes a sentence."""
+    """Turn whatever a filesystem's library raises (each has its own errors) into a CorpusError of one sentence."""
     shown = hide_secrets(url)
     try:
         yield
@@ -186,31 +215,40 @@ def explain_errors(url: str) -> Iterator[None]:
     except FileNotFoundError:
         raise CorpusError(f"there is no file {shown}; check the address") from None
     except Exception as error:
-        said = to_one_line(hide_secrets(str(error) or type(error).__name__))
-        if isinstance(error, PermissionError) or REFUSAL.search(said):
+        reason = to_one_line(hide_secrets(str(error) or type(error).__name__))
+        if isinstance(error, PermissionError) or ACCESS_DENIED.search(reason):
             step = "check that your credentials are set and may read it"
         else:
             step = "check the address, the network and your credentials"
-        raise CorpusError(f"{shown} cannot be read ({said}); {step}") from None
+        raise CorpusError(f"{shown} cannot be read ({reason}); {step}") from None
 
 
 def find_urls(url: str) -> list[str]:
-    """Every file that a URL names, in a fixed order: a file, a folder (all files below), a glob.
+    """List the files that a URL names, in a fixed order.
 
-    Hidden files and models below a folder are left out, as on this machine.
+    Parameters
+    ----------
+    url
+        A file, a folder (all files below it) or a glob. Hidden files and models below a folder are left out, as on
+        this machine.
+
+    Returns
+    -------
+    list of str
+        Their URLs; at least one.
     """
     with explain_errors(url):
         place = locate(url)
         kind = place.files.get_file_info(place.path).type.name
-        found = [url] if kind == "File" else _below(place) if kind == "Directory" else _globbed(place)
+        found = [url] if kind == "File" else _list_folder(place) if kind == "Directory" else _expand_glob(place)
         if not found:
             raise FileNotFoundError(url)
         return found
 
 
-def _below(place: RemotePath) -> list[str]:
+def _list_folder(place: RemotePath) -> list[str]:
     found, models = {}, set()
-    for info in _listed(place, recursive=True):
+    for info in _list_entries(place, recursive=True):
         path = PurePosixPath(info.path[len(place.path) :].strip("/"))
         if path.name == MODEL_FILE:
             models.add(path.parent)
@@ -218,19 +256,21 @@ def _below(place: RemotePath) -> list[str]:
             found[path] = place.build_url(info.path)
     shown = hide_secrets(place.url)
     if PurePosixPath() in models:
-        raise CorpusError(f"{shown} is a model, not text; to go on training it, copy it here and name it with --from")
+        raise CorpusError(
+            f"{shown} is a model, not text; to continue its training, copy it here and name it with --from"
+        )
     kept = [
         url
         for path, url in found.items()
         if not any(folder in models or folder.suffix in MODEL_SUFFIXES for folder in path.parents)
     ]
     if not kept:
-        raise CorpusError(f"the folder {shown} holds no file to read; name one that holds text")
+        raise CorpusError(f"the folder {shown} has no file to read; name one that has text files")
     return sorted(kept)
 
 
-def _globbed(place: RemotePath) -> list[str]:
-    """What a URL with wildcards names."""
+def _expand_glob(place: RemotePath) -> list[str]:
+    """List the files that a URL with wildcards names."""
     parts = place.url.split("/")
     # A question mark begins the query of a web address, and one in the middle of a path is rare.
     wild = "*" if place.url.startswith("http") else "*?["
@@ -239,7 +279,7 @@ def _globbed(place: RemotePath) -> list[str]:
         return []
     base = locate("/".join(parts[:first]) + "/" + place.query)
     found: list[str] = []
-    for info in sorted(_matching(base, parts[first:]), key=lambda info: str(info.path)):
+    for info in sorted(_match_level(base, parts[first:]), key=lambda info: str(info.path)):
         if PurePosixPath(info.path).suffix in MODEL_SUFFIXES:
             continue
         if info.type.name == "File":
@@ -249,10 +289,10 @@ def _globbed(place: RemotePath) -> list[str]:
     return list(dict.fromkeys(found))  # a pattern may match a folder and files in it
 
 
-def _matching(place: RemotePath, pattern: list[str]) -> Iterator[Any]:
-    """As Python's glob: level by level, so that one folder in a thousand is looked into, but for `**`."""
+def _match_level(place: RemotePath, pattern: list[str]) -> Iterator[Any]:
+    """Match level by level, as Python's glob does: except for `**`, only folders that match are listed."""
     head, rest = pattern[0], pattern[1:]
-    for info in _listed(place, recursive=head == "**"):
+    for info in _list_entries(place, recursive=head == "**"):
         parts = info.path[len(place.path) :].strip("/").split("/")
         folder = info.type.name == "Directory"
         if head == "**":
@@ -262,7 +302,7 @@ def _matching(place: RemotePath, pattern: list[str]) -> Iterator[Any]:
             if not rest:
                 yield info
             elif folder:
-                yield from _matching(place._replace(path=info.path), rest)
+                yield from _match_level(place._replace(path=info.path), rest)
 
 
 def _matches(parts: list[str], pattern: list[str]) -> bool:
@@ -274,27 +314,40 @@ def _matches(parts: list[str], pattern: list[str]) -> bool:
     return not hidden and fnmatchcase(parts[0], pattern[0]) and _matches(parts[1:], pattern[1:])
 
 
-def _listed(place: RemotePath, recursive: bool) -> list[Any]:
+def _list_entries(place: RemotePath, recursive: bool) -> list[Any]:
     from pyarrow import fs
 
     return list(place.files.get_file_info(fs.FileSelector(place.path, recursive=recursive, allow_not_found=True)))
 
 
 def open_url(url: str) -> io.BufferedReader:
-    """A file to read."""
+    """Open a file for reading.
+
+    Parameters
+    ----------
+    url
+        A file, as `find_urls` lists it.
+
+    Returns
+    -------
+    io.BufferedReader
+        The file. It can seek, unless it comes from a web server that only sends whole files.
+    """
     with explain_errors(url):
         place = locate(url)
         if place.fsspec is None:
             file = place.files.open_input_file(place.path)
-            return io.BufferedReader(_Remote(file, file.size(), url), BUFFER_BYTES)
+            return io.BufferedReader(_RemoteFile(file, file.size(), url), BUFFER_BYTES)
         streamed = url.startswith("http") and not _serves_ranges(place)
         file = place.fsspec.open(place.path, "rb", **({"block_size": 0} if streamed else {}))
-        size = getattr(file, "size", None)  # of some it is a method
-        return io.BufferedReader(_Remote(file, size if isinstance(size, int) else None, url, streamed), BUFFER_BYTES)
+        size = getattr(file, "size", None)  # some have a method of that name
+        return io.BufferedReader(
+            _RemoteFile(file, size if isinstance(size, int) else None, url, streamed), BUFFER_BYTES
+        )
 
 
 def _serves_ranges(place: RemotePath) -> bool:
-    """Whether a web server sends parts of a file; they do not say so, and fsspec finds out after the first 5 MB."""
+    """Try whether a web server sends parts of a file: it does not say so, and fsspec notices only after 5 MB."""
     with place.fsspec.open(place.path, "rb", block_size=16) as file:
         if not getattr(file, "size", None):
             return False
@@ -306,10 +359,10 @@ def _serves_ranges(place: RemotePath) -> bool:
         return True
 
 
-class _Remote(io.RawIOBase):
-    """A file of another filesystem as Python's own; an error of its library becomes a sentence.
+class _RemoteFile(io.RawIOBase):
+    """A file of another filesystem with Python's interface; an error of its library becomes a sentence.
 
-    The first time a buffer gets little: many look at no more than a file's beginning.
+    The first read is short, because many callers look only at a file's beginning.
     """
 
     def __init__(self, file: Any, size: int | None, url: str, streamed: bool = False) -> None:
@@ -329,7 +382,7 @@ class _Remote(io.RawIOBase):
         return len(data)
 
     def read(self, size: int = -1) -> bytes:
-        """All that was asked for, unless the file ends before: Arrow would take less for the end of a Parquet file."""
+        """Read as many bytes as asked for, unless the file ends before: Arrow takes fewer for the end of the file."""
         parts: list[bytes] = []
         with explain_errors(self._url):
             while size and not self._over:

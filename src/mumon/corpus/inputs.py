@@ -1,4 +1,4 @@
-"""What users give as a corpus: a path, paths, sentences, or an encoding made before."""
+"""What users may pass as a corpus: a path, paths, sentences, or an encoded corpus."""
 
 from __future__ import annotations
 
@@ -8,25 +8,46 @@ from pathlib import Path
 from typing import Any
 
 from mumon.corpus.encoded import EncodedCorpus, corpus_from_files, corpus_from_sentences
+from mumon.corpus.sentences import LineSentence, PathLineSentences, Text8Corpus
 from mumon.corpus.sources import STDIN
 from mumon.corpus.text import TextOptions
 from mumon.errors import OptionError
 from mumon.utils.progress import Progress
 
-LONG_SENTENCES = 200  # more words than that on average are a sign that running text has no full stops
+LONG_SENTENCES = 200  # more words than this on average suggest that running text has no full stops
+LINE_READERS = (LineSentence, PathLineSentences, Text8Corpus)
 Sentences = str | os.PathLike[str] | Iterable[Iterable[Any]] | EncodedCorpus
 Files = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 def read_corpus(
-    given: Any, files_only: bool, options: TextOptions, workers: int, progress: Progress
+    source: Any, files_only: bool, options: TextOptions, workers: int, progress: Progress
 ) -> tuple[EncodedCorpus, bool]:
-    """Encode a corpus; whether it could be read only once comes along."""
-    if isinstance(given, EncodedCorpus):
-        return given, False
-    files = find_paths(given, files_only, options)
+    """Encode a corpus, whatever the user passed as one.
+
+    Parameters
+    ----------
+    source
+        A path, paths, sentences, or an encoded corpus, which is returned as it is.
+    files_only
+        Whether a list can only be of paths, as with `corpus_file`.
+    options
+        How text is read.
+    workers
+        The number of threads.
+    progress
+        Receives the progress, and notes about the text.
+
+    Returns
+    -------
+    tuple of EncodedCorpus and bool
+        The corpus, and whether the source could be read only once.
+    """
+    if isinstance(source, EncodedCorpus):
+        return source, False
+    files = find_paths(source, files_only, options)
     if files is None:
-        corpus = corpus_from_sentences(given, progress=progress)
+        corpus = corpus_from_sentences(source, progress=progress)
     else:
         corpus = corpus_from_files(files, options, workers=workers, progress=progress)
     for note in corpus.notes():
@@ -36,11 +57,11 @@ def read_corpus(
             f"sentences have {corpus.tokens // corpus.sentences:,} words on average; if each line of the text is a "
             "sentence, leave out tokenize"
         )
-    return corpus, isinstance(given, Iterator) or (files is not None and STDIN in files)
+    return corpus, isinstance(source, Iterator) or (files is not None and STDIN in files)
 
 
 def choose_input(sentences: Any, corpus_file: Any) -> Any:
-    """The one of two ways to name a corpus that was used."""
+    """Return whichever of two arguments names the corpus; raise an OptionError unless it is exactly one."""
     if sentences is None and corpus_file is None:
         raise OptionError("there is nothing to read: give sentences (token lists) or corpus_file (paths)")
     if sentences is not None and corpus_file is not None:
@@ -48,13 +69,24 @@ def choose_input(sentences: Any, corpus_file: Any) -> Any:
     return corpus_file if sentences is None else sentences
 
 
-def find_paths(given: Any, certain: bool, options: TextOptions) -> list[str | os.PathLike[str]] | None:
-    """The paths that a corpus argument names, or None if it is an iterable of sentences."""
-    if isinstance(given, str | os.PathLike):
-        return [given]
-    if certain or (isinstance(given, list | tuple) and given and all(isinstance(item, Path) for item in given)):
-        return list(given)
-    if type(given).__module__ == "mumon.corpus.sentences" and options == TextOptions():
-        files: list[str | os.PathLike[str]] | None = given.files  # of lines, which the encoder reads faster
+def find_paths(source: Any, files_only: bool, options: TextOptions) -> list[str | os.PathLike[str]] | None:
+    """Return the paths that a corpus argument names.
+
+    Parameters
+    ----------
+    source, files_only, options
+        As for `read_corpus`.
+
+    Returns
+    -------
+    list or None
+        None if the argument is an iterable of sentences.
+    """
+    if isinstance(source, str | os.PathLike):
+        return [source]
+    if files_only or (isinstance(source, list | tuple) and source and all(isinstance(item, Path) for item in source)):
+        return list(source)
+    if type(source) in LINE_READERS and options == TextOptions():  # not a subclass, which may change the sentences
+        files: list[str | os.PathLike[str]] | None = source.files  # the encoder reads files faster
         return files
     return None

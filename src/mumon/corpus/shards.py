@@ -1,4 +1,4 @@
-"""A corpus cut into parts that other machines read, each by itself: together they are the text, in order."""
+"""A corpus cut into shards, which machines read independently: together they are the text, in order."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SHARD_BYTES = 64 << 20
 class Shard:
     """The lines of a file that begin at a byte of [begin, end); of Parquet, the row groups that do.
 
-    `end` is None where the file ends. Shard(name) is the whole file, and all there is of a packed one.
+    `end` is None at the end of the file. Shard(name) is a whole file, and the only shard of a compressed one.
     """
 
     name: str
@@ -45,9 +45,25 @@ def find_shards(
 ) -> list[Shard]:
     """Cut files, folders, globs or URLs into shards of about `size` bytes, in the order of the text.
 
-    Lines of sentences, JSON lines and the row groups of Parquet are cut. Packed text, and running text (`tokenize`)
-    that no records divide, are a shard per file.
+    Files of sentences per line, JSON lines and Parquet are cut. A compressed file is one shard, and so is a file of
+    running text (`tokenize`), because its sentences do not end with its lines.
 
+    Parameters
+    ----------
+    inputs
+        As for `corpus_from_files`, but neither standard input nor pipes.
+    options
+        How the text will be read.
+    size
+        The bytes of a shard.
+
+    Returns
+    -------
+    list of Shard
+        The shards; local paths are absolute.
+
+    Examples
+    --------
     >>> import pathlib, tempfile
     >>> text = pathlib.Path(tempfile.mkdtemp(), "a.txt")
     >>> _ = text.write_text("the cat\\nsaw the dog\\n")
@@ -61,15 +77,31 @@ def find_shards(
             if name == STDIN or not Path(name).is_file():
                 shown = "standard input" if name == STDIN else f"the pipe {name}"
                 raise CorpusError(f"a cluster cannot read {shown}; name files that all its machines can read")
-            name = os.path.abspath(name)  # noqa: PTH100  # the folder of another process is another one
-        bounds = [0, *_cuts(name, options, size)]
+            name = os.path.abspath(name)  # noqa: PTH100  # another process has another working directory
+        bounds = [0, *_find_cuts(name, options, size)]
         shards += [Shard(name, *ends) for ends in zip(bounds, [*bounds[1:], None], strict=True)]
     return shards
 
 
 def read_shard(shard: Shard, options: TextOptions, advance: Callable[[int], None]) -> Iterator[Piece]:
-    """The content of a shard, as `sources.read_pieces` gives that of a file.
+    """Read a shard, a piece at a time, as `sources.read_pieces` reads a file.
 
+    Parameters
+    ----------
+    shard
+        One of `find_shards`.
+    options
+        How the text is read; the same as when it was cut.
+    advance
+        Called with the bytes that were read since the last call.
+
+    Yields
+    ------
+    Piece
+        The text in order.
+
+    Examples
+    --------
     >>> import pathlib, tempfile
     >>> text = pathlib.Path(tempfile.mkdtemp(), "a.txt")
     >>> _ = text.write_text("the cat\\nsaw the dog\\n")
@@ -87,15 +119,15 @@ def read_shard(shard: Shard, options: TextOptions, advance: Callable[[int], None
             return
         if not _can_cut(raw, name, options):
             raise CorpusError(f"{origin} cannot be read from byte {begin:,} to {end}; cut it with find_shards")
-        lines = _Lines(raw, origin, begin, end)
+        lines = _LineReader(raw, origin, begin, end)
         start = lines.tell()
-        if start:  # errors name lines
+        if start:  # for messages that name lines
             origin += f" (lines counted from byte {start:,})"
         yield from cut_pieces(lines, lines.tell, origin, is_json_lines(name, options), advance, start)
 
 
-def _cuts(name: str, options: TextOptions, size: int) -> list[int]:
-    """The bytes of a file at which shards begin, after the first."""
+def _find_cuts(name: str, options: TextOptions, size: int) -> list[int]:
+    """Return the bytes of a file at which its shards begin, after the first."""
     with open_input(name) as raw:
         total = find_size(raw) or 0
         if total <= size:
@@ -112,13 +144,13 @@ def _cuts(name: str, options: TextOptions, size: int) -> list[int]:
 
 
 def _can_cut(raw: io.BufferedReader, name: str, options: TextOptions) -> bool:
-    """Whether lines of a file can be read without those before: sentences of running text do not end with them."""
+    """Return whether lines of a file can be read without those before: sentences of running text span lines."""
     divided = is_json_lines(name, options) or not options.tokenize
     return divided and raw.seekable() and detect_compression(raw) is None
 
 
-class _Lines:
-    """A stream of the lines that begin within some bytes of a file."""
+class _LineReader:
+    """A stream of the lines of a file that begin within a range of bytes."""
 
     def __init__(self, raw: io.BufferedReader, origin: str, begin: int, end: int | None) -> None:
         self._raw, self._end = raw, end
@@ -128,7 +160,7 @@ class _Lines:
                 f"{origin} has {size:,} bytes, fewer than when it was cut at {max(begin, end or 0):,}; start again"
             )
         self._at = begin
-        if begin:  # a line begins here if one ends just before
+        if begin:  # a line begins at `begin` if the byte before is a newline
             self._at = begin - 1
             raw.seek(self._at)
             while block := raw.read(PIECE_BYTES):
@@ -140,11 +172,11 @@ class _Lines:
         self._over = end is not None and self._at >= end
 
     def tell(self) -> int:
-        """The byte of the file after what was read."""
+        """Return the position in the file after what was read."""
         return self._at
 
     def read(self, size: int) -> bytes:
-        """Up to so many bytes; none after the last line."""
+        """Read up to `size` bytes; none after the last line."""
         block = b"" if self._over else self._raw.read(size)
         if self._end is not None and self._at + len(block) >= self._end:
             last = block.find(b"\n", max(self._end - 1 - self._at, 0)) + 1

@@ -16,7 +16,7 @@ from mumon.errors import CorpusError, FormatError, OptionError
 from mumon.utils.validation import check_integer
 
 Counts = npt.NDArray[np.int64]
-# gensim's trim rules answer 0 (as min_count says), 1 (drop) or 2 (keep).
+# gensim's trim rules return 0 (min_count decides), 1 (drop) or 2 (keep).
 TrimRule = Callable[[str, int, int], int]
 RULE_DEFAULT, RULE_DISCARD, RULE_KEEP = 0, 1, 2
 MAX_COUNT = (1 << 63) - 1  # the largest number that int64 holds
@@ -26,9 +26,18 @@ MAX_COUNT = (1 << 63) - 1  # the largest number that int64 holds
 class Vocabulary:
     """Words by count, most frequent first, ties by UTF-8 bytes; row i of a model belongs to words[i].
 
-    `unk`, if given, is one of the words and stands for every word outside the vocabulary. `integers` says that the
-    words are the decimals of integers, such as item ids, and are known to users as integers (`keys`).
+    Parameters
+    ----------
+    words, counts
+        The words in order, and how often each occurred.
+    unk
+        One of the words, which represents every word outside the vocabulary.
+    integers
+        Whether the words are the decimals of integers, such as item ids, and users see integers (`keys`). Otherwise 7
+        would mean row 7 in a query and word 7 in training.
 
+    Examples
+    --------
     >>> Vocabulary.from_counts({"b": 2, "a": 2, "c": 9}).words
     ['c', 'a', 'b']
     """
@@ -54,12 +63,25 @@ class Vocabulary:
 
     @property
     def keys(self) -> list[str] | list[int]:
-        """The words as users know them."""
+        """The words as users see them: strings, or integers if the tokens were integers."""
         return list(map(int, self.words)) if self.integers else self.words
 
     @classmethod
     def from_counts(cls, counts: Mapping[str, int], unk: str | None = None, integers: bool = False) -> Vocabulary:
-        """A vocabulary of just these words."""
+        """Make a vocabulary of exactly these words.
+
+        Parameters
+        ----------
+        counts
+            Each word and how often it occurred.
+        unk, integers
+            As for `Vocabulary`.
+
+        Returns
+        -------
+        Vocabulary
+            The words by count.
+        """
         total = sum(counts.values())
         if total > MAX_COUNT:
             raise OptionError(
@@ -78,18 +100,40 @@ class Vocabulary:
         trim_rule: TrimRule | None = None,
         unk: str | None = None,
     ) -> Vocabulary:
-        """Words that occur `min_count` times or as `trim_rule` decides; the `max_final_vocab` most frequent of them.
+        """Choose the words of a corpus that get a row.
 
-        With `unk`, what is dropped is counted under that word instead of being passed over.
+        Parameters
+        ----------
+        corpus
+            The encoded text.
+        min_count
+            Words that occur less often are dropped.
+        max_final_vocab
+            The largest number of words; the most frequent are kept.
+        trim_rule
+            A function of word, count and `min_count` that returns gensim's `RULE_DEFAULT` (0), `RULE_DISCARD` (1) or
+            `RULE_KEEP` (2).
+        unk
+            A word under which the dropped words are counted; without it they are ignored.
+
+        Returns
+        -------
+        Vocabulary
+            The words by count.
+
+        Raises
+        ------
+        CorpusError
+            If no word is left.
         """
-        limits = (min_count, max_final_vocab, _by_word(trim_rule, corpus.integers))
-        if trim_rule is None:  # words are by count: the others need not be looked at
+        limits = (min_count, max_final_vocab, _adapt_rule(trim_rule, corpus.integers))
+        if trim_rule is None:  # words are sorted by count: rarer ones need not be decoded
             frequent = int(np.searchsorted(-corpus.counts, -max(min_count, 0), side="right"))
-            words, counts = _kept(_decoded(corpus, frequent), corpus.counts[:frequent].copy(), *limits)
+            words, counts = _select_words(_decode_words(corpus, frequent), corpus.counts[:frequent].copy(), *limits)
         else:
-            words, counts = _kept(_decoded(corpus, len(corpus.counts)), corpus.counts, *limits)
+            words, counts = _select_words(_decode_words(corpus, len(corpus.counts)), corpus.counts, *limits)
         if not words:
-            raise _nothing_left(_decoded(corpus, 1)[0], int(corpus.counts[0]), min_count)
+            raise _make_empty_error(_decode_words(corpus, 1)[0], int(corpus.counts[0]), min_count)
         if unk is None:
             return cls(words, counts, integers=corpus.integers)
         known = dict(zip(words, map(int, counts), strict=True))
@@ -105,28 +149,65 @@ class Vocabulary:
         max_final_vocab: int | None = None,
         trim_rule: TrimRule | None = None,
     ) -> Vocabulary:
-        """As `from_corpus`, of words (or integers) that were counted elsewhere.
+        """Choose the words that get a row from words (or integers) that were counted elsewhere.
 
+        Parameters
+        ----------
+        frequencies
+            Each word and how often it occurred.
+        min_count
+            Words that occur less often are dropped.
+        max_final_vocab
+            The largest number of words; the most frequent are kept.
+        trim_rule
+            A function of word, count and `min_count` that returns gensim's `RULE_DEFAULT` (0), `RULE_DISCARD` (1) or
+            `RULE_KEEP` (2).
+
+        Returns
+        -------
+        Vocabulary
+            The words by count.
+
+        Examples
+        --------
         >>> Vocabulary.from_frequencies({"rare": 1, "the": 90, "cat": 7}, min_count=5).words
         ['the', 'cat']
         """
-        given = list(frequencies)
-        integers = bool(given) and all(isinstance(word, int | np.integer) for word in given)
-        if not integers and not all(isinstance(word, str) for word in given):
+        tokens = list(frequencies)
+        integers = bool(tokens) and all(isinstance(word, int | np.integer) for word in tokens)
+        if not integers and not all(isinstance(word, str) for word in tokens):
             raise OptionError(
-                f"some of the {len(given)} words that were counted are no strings; convert them to one kind"
+                f"some of the {len(tokens)} words that were counted are not strings; convert them to one kind"
             )
         counts = {str(word): check_integer("a count", count, 0, MAX_COUNT) for word, count in frequencies.items()}
         every = cls.from_counts(counts, integers=integers)
-        words, kept = _kept(every.words, every.counts, min_count, max_final_vocab, _by_word(trim_rule, integers))
+        words, selected = _select_words(
+            every.words, every.counts, min_count, max_final_vocab, _adapt_rule(trim_rule, integers)
+        )
         if not words:
             first = (every.words[0], int(every.counts[0])) if every.words else ("none of 0 words", 0)
-            raise _nothing_left(*first, min_count)
-        return cls(words, kept, integers=integers)
+            raise _make_empty_error(*first, min_count)
+        return cls(words, selected, integers=integers)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Vocabulary:
-        """Read `word count` lines; the count is what follows the last blank, so that words may contain blanks."""
+        """Read a file of `word count` lines.
+
+        Parameters
+        ----------
+        path
+            The file. The count follows the last blank of a line, so words may contain blanks.
+
+        Returns
+        -------
+        Vocabulary
+            The words by count.
+
+        Raises
+        ------
+        FormatError
+            If the file cannot be read, or a line is not a word and its count.
+        """
         counts: dict[str, int] = {}
         try:
             text = Path(path).read_bytes().decode("utf-8", "replace")
@@ -150,7 +231,13 @@ class Vocabulary:
             raise FormatError(f"{fspath(path)}: {error}") from None
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write `word count` lines, whole or not at all."""
+        """Write a file of `word count` lines, whole or not at all.
+
+        Parameters
+        ----------
+        path
+            The file, which is replaced if it exists.
+        """
         from mumon.utils.atomic import atomic_file
 
         for word in self.words:
@@ -166,8 +253,22 @@ class Vocabulary:
                 file.write(f"{word} {count}\n".encode())
 
     def with_words(self, words: Iterable[str], unk: str | None = None) -> Vocabulary:
-        """The same words and more, which have not been counted yet; `unk` becomes one of them.
+        """Return a vocabulary with more words, whose counts are 0.
 
+        Parameters
+        ----------
+        words
+            The words to add; those that are there already keep their counts.
+        unk
+            A word to add that represents words outside the vocabulary.
+
+        Returns
+        -------
+        Vocabulary
+            The words of both.
+
+        Examples
+        --------
         >>> Vocabulary.from_counts({"a": 3, "b": 1}).with_words(["b", "c"]).words
         ['a', 'b', 'c']
         """
@@ -177,15 +278,39 @@ class Vocabulary:
         return Vocabulary.from_counts(counts, self.unk if unk is None else unk, self.integers)
 
     def counted_on(self, corpus: EncodedCorpus, only: str | None = None) -> Vocabulary:
-        """The same words, with their occurrences (or those of one word `only`) in a corpus added to their counts."""
+        """Return the same words with their occurrences in a corpus added to their counts.
+
+        Parameters
+        ----------
+        corpus
+            The encoded text.
+        only
+            The one word whose count is to grow; by default all do.
+
+        Returns
+        -------
+        Vocabulary
+            The words by their new counts.
+        """
         rows, found = self.lookup(corpus), np.zeros(len(self), np.int64)
         counted = rows >= 0 if only is None else rows == self.index[only]
         np.add.at(found, rows[counted], corpus.counts[counted])
-        sums = map(int.__add__, self.counts.tolist(), found.tolist())  # Python's numbers: they cannot wrap around
+        sums = map(int.__add__, self.counts.tolist(), found.tolist())  # as Python's integers, which do not overflow
         return Vocabulary.from_counts(dict(zip(self.words, sums, strict=True)), self.unk, self.integers)
 
     def merged_with(self, other: Vocabulary) -> Vocabulary:
-        """The words of both, with their counts added up."""
+        """Return the words of both vocabularies, with their counts added up.
+
+        Parameters
+        ----------
+        other
+            The other vocabulary, of the same kind of tokens.
+
+        Returns
+        -------
+        Vocabulary
+            The words by their new counts.
+        """
         if self.integers != other.integers:
             raise OptionError(
                 f"of {len(self)} words and {len(other)} new ones some are integers; convert them to one kind"
@@ -196,10 +321,26 @@ class Vocabulary:
         return Vocabulary.from_counts(counts, self.unk, self.integers)
 
     def for_tokens_of(self, corpus: EncodedCorpus, merging: bool = False) -> Vocabulary:
-        """This vocabulary, or one whose keys are integers because those of the corpus are; refused if it has others.
+        """Return this vocabulary with keys of the same kind, strings or integers, as the tokens of a corpus.
 
-        Else 7 would mean a row where the text has it as a word. Decimals in a text may stand for integers, so that a
-        model of integers can go on with a file of them, but with `merging` its other words would come along.
+        Decimals in a text count as integers, so that a model of integers can continue with a file of them.
+
+        Parameters
+        ----------
+        corpus
+            The encoded text.
+        merging
+            Whether the words of the corpus will be added, which then must all be integers, too.
+
+        Returns
+        -------
+        Vocabulary
+            This one, or the same words with integers as keys.
+
+        Raises
+        ------
+        OptionError
+            If some are integers and others are not.
         """
         if self.integers == corpus.integers:
             return self
@@ -214,11 +355,22 @@ class Vocabulary:
         )
 
     def rows_of(self, words: Iterable[str]) -> npt.NDArray[np.int64]:
-        """The row of each word, -1 for words that have none."""
+        """Return the row of each word, -1 for words that have none."""
         return np.array([self.index.get(word, -1) for word in words], np.int64)
 
     def lookup(self, corpus: EncodedCorpus) -> npt.NDArray[np.int32]:
-        """The row of each word of a corpus by rank; -1 (or the row of `unk`) for words outside the vocabulary."""
+        """Return the row of each word of a corpus.
+
+        Parameters
+        ----------
+        corpus
+            The encoded text.
+
+        Returns
+        -------
+        ndarray
+            Rows by rank; -1 (or the row of `unk`) for words outside the vocabulary.
+        """
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -227,10 +379,10 @@ class Vocabulary:
         return np.ascontiguousarray(rows.to_numpy(), np.int32)
 
 
-def _kept(
+def _select_words(
     words: list[str], counts: Counts, min_count: int, max_final_vocab: int | None, trim_rule: TrimRule | None
 ) -> tuple[list[str], Counts]:
-    """Those words, given by count, that are frequent enough or kept by the rule, up to the limit."""
+    """Select the words, which are sorted by count, that are frequent enough or kept by the rule, up to the limit."""
     keep = counts >= min_count
     for row, (word, count) in enumerate(zip(words, counts.tolist(), strict=True)) if trim_rule is not None else ():
         verdict = trim_rule(word, count, min_count)  # type: ignore[misc]
@@ -240,23 +392,23 @@ def _kept(
     return [words[row] for row in rows], counts[rows]
 
 
-def _by_word(rule: TrimRule | None, integers: bool) -> TrimRule | None:
-    """A rule that may be asked with words, though the user's expects integers."""
+def _adapt_rule(rule: TrimRule | None, integers: bool) -> TrimRule | None:
+    """Return a rule that takes words where the user's rule takes integers."""
     if rule is None or not integers:
         return rule
     return lambda word, count, min_count: rule(int(word), count, min_count)  # type: ignore[arg-type]
 
 
-def _nothing_left(word: str, count: int, min_count: int) -> CorpusError:
-    about = f"no word is left: the most frequent, {word!r}, occurs {count} times and min_count is {min_count}"
-    return CorpusError(f"{about}; lower it")
+def _make_empty_error(word: str, count: int, min_count: int) -> CorpusError:
+    problem = f"no word is left: the most frequent, {word!r}, occurs {count} times and min_count is {min_count}"
+    return CorpusError(f"{problem}; lower it")
 
 
 def _is_decimal(word: str) -> bool:
-    """Whether a word is the decimal of an integer as Python writes it."""
+    """Return whether a word is the decimal of an integer as Python writes it."""
     digits = word.removeprefix("-")
     return digits.isdecimal() and digits.isascii() and (digits[0] != "0" or word == "0")
 
 
-def _decoded(corpus: EncodedCorpus, first: int) -> list[str]:
+def _decode_words(corpus: EncodedCorpus, first: int) -> list[str]:
     return [word.decode() for word in corpus.words[:first].to_pylist()]

@@ -16,8 +16,8 @@ from mumon.utils.validation import check_float, check_integer
 if TYPE_CHECKING:
     from scipy import sparse
 
-AT_ONCE = 1 << 18  # steps that a thread takes between two looks at the progress bar
-FURTHEST = 1000.0  # p and q: a step is drawn again until it is accepted, so many times at worst
+STEPS_AT_ONCE = 1 << 18  # of a thread between two updates of the progress bar
+MAX_BIAS = 1000.0  # of p and q: a step is drawn again until it is accepted, on average up to this many times
 
 
 def random_walks(
@@ -32,28 +32,37 @@ def random_walks(
     workers: int | None = None,
     progress: bool | Progress | None = None,
 ) -> list[NDArray[np.integer[Any]]]:
-    """Walks over a graph that start `walks_per_node` times at every node, as arrays of node numbers.
+    """Walk over a graph, starting `walks_per_node` times at every node.
 
     A step follows an edge in proportion to its weight, so that nodes of an undirected graph are visited in proportion
-    to the sum of their weights. Walks end early where no edge leads on. The same seed gives the same walks, whatever
-    the number of threads.
+    to the sum of their weights. Walks end early at nodes without outgoing edges. The same seed gives the same walks,
+    whatever the number of threads.
 
     Parameters
     ----------
     graph
         A square matrix of scipy.sparse, whose entry [a, b] is the weight of the edge from node a to node b; or edges,
-        as an array of two columns or a list of pairs, whose integers the walks then consist of. An edge listed twice
-        counts twice.
+        as an array of two columns or a list of pairs of integers, which are then the nodes of the walks. An edge that
+        is listed twice counts twice.
     walks_per_node, length
         How many walks start at each node, in as many passes over all nodes in random order, and how many nodes a walk
-        has, its start included.
+        has, including its start.
     p, q
-        node2vec's return and in-out parameters: the edge back to the node before weighs 1/p times as much, an edge to a
-        node that is no neighbour of the one before 1/q times. 1 and 1 are DeepWalk.
+        node2vec's return and in-out parameters: the edge back to the previous node weighs 1/p times as much, an edge to
+        a node that is not a neighbour of the previous one 1/q times. 1 and 1 are DeepWalk.
     directed
-        Whether listed edges lead from the first node to the second only. A matrix says for itself.
+        Whether listed edges lead only from the first node to the second. A matrix has both directions or one.
+    seed
+        The seed of the random numbers.
     workers
-        Threads; by default one for each core.
+        The number of threads; by default one for each core.
+    progress
+        True for a bar, False for nothing, or a reporter; by default a bar if there is a terminal.
+
+    Returns
+    -------
+    list of ndarray
+        The nodes of each walk.
 
     Examples
     --------
@@ -67,8 +76,8 @@ def random_walks(
 
     walks_per_node, length = check_integer("walks_per_node", walks_per_node), check_integer("length", length)
     seed, workers = check_integer("seed", seed, least=0), check_integer("workers", workers or available_cores())
-    back, away = 1 / _bias("p", p), 1 / _bias("q", q)
-    matrix, names = _from_edges(graph, directed) if _is_listed(graph) else (_from_matrix(graph), None)
+    back, away = 1 / _check_bias("p", p), 1 / _check_bias("q", q)
+    matrix, names = _build_from_edges(graph, directed) if _is_edge_list(graph) else (_check_matrix(graph), None)
     nodes = matrix.shape[0]
     starts, neighbours = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
     alike = bool((matrix.data == matrix.data[:1]).all())
@@ -78,7 +87,7 @@ def random_walks(
     stream = np.random.SeedSequence([seed, 2]).generate_state(1, np.uint64)[0]
     steps = np.empty((len(first), length), np.int32)
     numbers = np.arange(len(first))
-    portions = [slice(i, i + AT_ONCE // length + 1) for i in range(0, len(first), AT_ONCE // length + 1)]
+    portions = [slice(i, i + STEPS_AT_ONCE // length + 1) for i in range(0, len(first), STEPS_AT_ONCE // length + 1)]
 
     def fill(part: slice) -> int:
         walk(starts, neighbours, aliases, first[part], numbers[part], stream, back, away, steps[part])
@@ -96,22 +105,22 @@ def random_walks(
     return [row[:count] for row, count in zip(found, lengths.tolist(), strict=True)]
 
 
-def _bias(name: str, value: float) -> float:
+def _check_bias(name: str, value: float) -> float:
     number = check_float(name, value, above=0)
-    if not 1 / FURTHEST <= number <= FURTHEST:
-        raise OptionError(f"{name} is {number:g}; it must be a number from {1 / FURTHEST:g} to {FURTHEST:g}")
+    if not 1 / MAX_BIAS <= number <= MAX_BIAS:
+        raise OptionError(f"{name} is {number:g}; it must be a number from {1 / MAX_BIAS:g} to {MAX_BIAS:g}")
     return number
 
 
-def _is_listed(graph: Any) -> bool:
-    """Whether these are edges rather than a sparse matrix."""
+def _is_edge_list(graph: Any) -> bool:
+    """Return whether these are edges rather than a sparse matrix."""
     from scipy import sparse
 
     return not sparse.issparse(graph)
 
 
-def _from_edges(edges: Any, directed: bool) -> tuple[Any, NDArray[Any]]:
-    """The matrix of listed edges over the nodes that occur in them, and those nodes' own numbers."""
+def _build_from_edges(edges: Any, directed: bool) -> tuple[Any, NDArray[Any]]:
+    """Build the matrix of listed edges, over the nodes that occur in them; return it and those nodes' own numbers."""
     from scipy import sparse
 
     pairs = np.asarray(edges)
@@ -121,19 +130,19 @@ def _from_edges(edges: Any, directed: bool) -> tuple[Any, NDArray[Any]]:
         )
     names, places = np.unique(pairs, return_inverse=True)
     a, b = places.reshape(pairs.shape).T
-    if not directed:  # a loop is its own way back
+    if not directed:  # an edge from a node to itself is not doubled
         a, b = np.concatenate([a, b[a != b]]), np.concatenate([b, a[a != b]])
     shape = (len(names), len(names))
-    return _from_matrix(sparse.coo_array((np.ones(len(a)), (a, b)), shape)), names
+    return _check_matrix(sparse.coo_array((np.ones(len(a)), (a, b)), shape)), names
 
 
-def _from_matrix(graph: Any) -> Any:
-    """A copy in compressed rows, sorted, without the edges of weight 0."""
+def _check_matrix(graph: Any) -> Any:
+    """Check a graph and return a copy in compressed rows, sorted, without edges of weight 0."""
     matrix = graph.tocsr(copy=True)
     if matrix.shape[0] != matrix.shape[1] or not matrix.nnz:
         raise OptionError(f"a graph of shape {matrix.shape} with {matrix.nnz:,} edges was given; give a square one")
     if matrix.data.dtype.kind not in "biuf" or not np.isfinite(matrix.data).all() or (matrix.data < 0).any():
-        raise OptionError(f"of the {matrix.nnz:,} weights some are no finite numbers of at least 0; give such")
+        raise OptionError(f"of the {matrix.nnz:,} weights some are not finite numbers of at least 0; correct them")
     if matrix.shape[0] >= 1 << 31:
         raise OptionError(f"the graph has {matrix.shape[0]:,} nodes; at most {(1 << 31) - 1:,} can be walked over")
     matrix.sum_duplicates()
