@@ -1,12 +1,12 @@
-"""What replicas of a matrix tell each other: changes of rows since all agreed, as bfloat16, and how these add up.
+"""What replicas of a matrix exchange: changes of rows since the replicas were last equal, as bfloat16, and their sums.
 
-A float32 keeps its first 16 bits, rounded to the nearest, ties to even: 8 bits of precision and the whole range. Below,
-`pace` is how far one update of a row goes on the way to where its updates would come to rest, and
+A bfloat16 is the first 16 bits of a float32, rounded to the nearest, ties to even: 8 bits of precision and the whole
+range. `pace` is the fraction of the way to its equilibrium that one update of a row covers, and
 
     damping(x) = (1 - exp(-x)) / x
 
-is what is left of an update, on average, when x = pace · updates of them follow one another: 1 while they are few, and
-1 / x when they have arrived.
+is what remains of an update, on average, after x = pace · updates of them: 1 while they are few, and 1 / x once the row
+has reached its equilibrium.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ import numpy as np
 from mumon.kernels.jit import inlined, kernel
 
 S16, HALF, ONE = np.uint32(16), np.uint32(0x7FFF), np.uint32(1)
-CHUNK_ROWS = 64  # rows; chunks go round among those who add up, so that all have frequent and rare words
-SMALL = 1e-4  # below, the quotient would lose its digits
+CHUNK_ROWS = 64  # shares consist of every n-th chunk of rows, so that each has frequent and rare words
+SERIES_BELOW = 1e-4  # the quotient loses precision for smaller x; two terms of the series are exact enough
 
 
 @inlined
 def damping(x: Any) -> Any:
-    """(1 - exp(-x)) / x."""
-    if x < SMALL:
+    """Return (1 - exp(-x)) / x."""
+    if x < SERIES_BELOW:
         return np.float32(1.0 - 0.5 * x)
     return np.float32((1.0 - np.exp(-x)) / x)
 
 
 @kernel
 def narrow(wide: Any, narrowed: Any) -> None:
-    """bfloat16 of a contiguous row of float32."""
+    """Round a contiguous row of float32 to bfloat16."""
     bits = wide.view(np.uint32)
     for i in range(bits.shape[0]):
         narrowed[i] = np.uint16((bits[i] + HALF + ((bits[i] >> S16) & ONE)) >> S16)
@@ -40,7 +40,7 @@ def narrow(wide: Any, narrowed: Any) -> None:
 
 @kernel
 def widen(narrowed: Any, wide: Any) -> None:
-    """The float32 that a row of bfloat16 stands for."""
+    """Convert a row of bfloat16 to float32."""
     bits = wide.view(np.uint32)
     for i in range(bits.shape[0]):
         bits[i] = np.uint32(narrowed[i]) << S16
@@ -48,7 +48,7 @@ def widen(narrowed: Any, wide: Any) -> None:
 
 @kernel
 def count_rows(ids: Any, updates: Any) -> None:
-    """Another update of each of these rows, in both matrices."""
+    """Count another update of each of these rows, in both matrices."""
     for i in range(ids.shape[0]):
         updates[0, ids[i]] += np.float32(1.0)
         updates[1, ids[i]] += np.float32(1.0)
@@ -67,9 +67,27 @@ def take_changes(
     values: Any,
     counts: Any,
 ) -> Any:
-    """The changes, undamped, of those of the rows of a share below `last` that are not as agreed.
+    """Collect the changes of a share of the rows since the replicas were last equal.
 
-    Returns how many they are. Of each, the updates that made them are taken along, and begin anew.
+    Parameters
+    ----------
+    current, agreed
+        The matrix as it is, and as it was when the replicas were equal.
+    share, shares
+        Which of how many shares.
+    last
+        Only rows before this one.
+    updates
+        The updates of each row since then; those of collected rows are reset to 0.
+    pace
+        Of each row.
+    rows, values, counts
+        Receive the rows that changed, their changes without damping as bfloat16, and their updates.
+
+    Returns
+    -------
+    int
+        The number of rows that changed.
     """
     change, n = np.empty(values.shape[1], np.float32), 0
     for chunk in range(share * CHUNK_ROWS, last, shares * CHUNK_ROWS):
@@ -89,13 +107,23 @@ def take_changes(
 
 @inlined
 def find_place(row: Any, shares: Any) -> Any:
-    """The place of a row among those of its share."""
+    """Return the place of a row among those of its share."""
     return row // (CHUNK_ROWS * shares) * CHUNK_ROWS + row % CHUNK_ROWS
 
 
 @kernel
 def add_changes(rows: Any, values: Any, counts: Any, shares: Any, sums: Any, totals: Any, changed: Any) -> None:
-    """Add one replica's changes to those of the others, at the places of their rows."""
+    """Add one replica's changes to the sums of a share.
+
+    Parameters
+    ----------
+    rows, values, counts
+        As collected by `take_changes`.
+    shares
+        The number of shares.
+    sums, totals, changed
+        By place in the share: the sums of changes and of updates, and whether the row has changed.
+    """
     change = np.empty(values.shape[1], np.float32)
     for n in range(rows.shape[0]):
         place = find_place(rows[n], shares)
@@ -108,7 +136,21 @@ def add_changes(rows: Any, values: Any, counts: Any, shares: Any, sums: Any, tot
 
 @kernel
 def damp_sums(rows: Any, shares: Any, sums: Any, totals: Any, pace: Any, values: Any) -> None:
-    """What all replicas together have changed: the sum, damped as if one had made all updates."""
+    """Damp the sums of changes as if one replica had made all updates.
+
+    Parameters
+    ----------
+    rows
+        The rows of the share that changed.
+    shares
+        The number of shares.
+    sums, totals
+        As summed by `add_changes`; the sums are changed.
+    pace
+        Of each row.
+    values
+        Receives the damped changes as bfloat16.
+    """
     for n in range(rows.shape[0]):
         place = find_place(rows[n], shares)
         damped = damping(pace[rows[n]] * totals[place])
@@ -119,7 +161,7 @@ def damp_sums(rows: Any, shares: Any, sums: Any, totals: Any, pace: Any, values:
 
 @kernel
 def add_rows(matrix: Any, rows: Any, values: Any) -> None:
-    """Add changes to the rows they are of."""
+    """Add changes, as bfloat16, to rows of a matrix."""
     change = np.empty(values.shape[1], np.float32)
     for n in range(rows.shape[0]):
         widen(values[n], change)
@@ -131,9 +173,20 @@ def add_rows(matrix: Any, rows: Any, values: Any) -> None:
 def merge_rows(
     current: Any, rows: Any, values: Any, sent_rows: Any, sent_values: Any, sent_counts: Any, pace: Any
 ) -> None:
-    """Add what all have changed, less what this replica had sent of it, damped again; both are in the order of rows.
+    """Add the changes of all replicas to a matrix, without those that this replica had sent.
 
-    What rounding had left out of what was sent stays, and is sent the next time.
+    What rounding left out of the sent changes stays in the matrix, and is sent the next time.
+
+    Parameters
+    ----------
+    current
+        The matrix.
+    rows, values
+        The changes of all replicas, in the order of rows.
+    sent_rows, sent_values, sent_counts
+        What this replica sent, in the order of rows; it is damped again.
+    pace
+        Of each row.
     """
     change, own = np.empty(current.shape[1], np.float32), np.empty(current.shape[1], np.float32)
     columns, m = values.shape[1], 0

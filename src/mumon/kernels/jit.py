@@ -1,4 +1,7 @@
-"""How every kernel is compiled: lazily, without the GIL, cached on disk under a digest of all kernel sources."""
+"""How every kernel is compiled: on its first call, without the GIL, and cached on disk.
+
+Compiling all kernels takes about 10 s, once per machine.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +21,17 @@ from mumon.utils import paths
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Reassociation lets sums vectorise; "nnan" and "ninf" are left out so that a diverging run is seen, not optimised away.
+# Reassociation lets sums vectorise. "nnan" and "ninf" are left out so that a diverging run is noticed.
 FASTMATH = {"nsz", "arcp", "contract", "afn", "reassoc"}
 
 
 @functools.cache
 def cache_directory() -> Path:
-    """Where compiled kernels live.
+    """Return the folder of compiled kernels.
 
-    Numba invalidates a function's cache when *its* file changes but not when a function it calls does, so the
-    directory carries a digest of every kernel source.
+    Numba invalidates a function's cache when *its* file changes but not when a function it calls does, so the name of
+    the folder has a digest of every source in this package. Everything that kernels depend on must be here: no kernel
+    imports constants from other packages.
     """
     digest = hashlib.sha256()
     for source in sorted(Path(__file__).parent.glob("*.py")):
@@ -38,7 +42,7 @@ def cache_directory() -> Path:
 
 @functools.cache
 def _is_writable() -> bool:
-    """Whether compiled kernels can be kept. If not, Numba would keep them beside the sources, under no digest."""
+    """Return whether the folder can be written. If not, Numba would use one next to the sources, without a digest."""
     try:
         cache_directory().mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=cache_directory()):
@@ -48,20 +52,31 @@ def _is_writable() -> bool:
 
 
 def is_compiled(name: str) -> bool:
-    """Whether an earlier process has left this kernel compiled on this machine."""
+    """Return whether an earlier process has compiled the kernel of this name on this machine."""
     return any(cache_directory().rglob(f"*.{name}-*.nbc"))
 
 
 def kernel(function: F) -> F:
-    """Compile `function` on first call. With NUMBA_DISABLE_JIT=1 it stays plain Python."""
+    """Compile a function on its first call; a decorator.
+
+    Parameters
+    ----------
+    function
+        A function of arrays and scalars.
+
+    Returns
+    -------
+    function
+        The kernel; with NUMBA_DISABLE_JIT=1, the plain Python function.
+    """
     compiled = numba.njit(nogil=True, fastmath=FASTMATH, error_model="numpy")(function)
-    if numba.config.DISABLE_JIT or not _is_writable():  # compile in every process rather than fail
+    if numba.config.DISABLE_JIT or not _is_writable():  # compile in every process instead of failing
         return compiled  # type: ignore[no-any-return]
     saved = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_directory())
     try:
         compiled._cache = _Cache(function)
-    except (RuntimeError, OSError):  # the disk has just become full, say
+    except (RuntimeError, OSError):  # for example, the disk has just become full
         pass
     finally:
         numba.config.CACHE_DIR = saved
@@ -69,7 +84,7 @@ def kernel(function: F) -> F:
 
 
 class _Cache(FunctionCache):  # type: ignore[misc]
-    """Numba's cache, of which a damaged file or a full disk costs only the time to compile."""
+    """Numba's cache, where a damaged file or a full disk costs only the time to compile."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
@@ -80,11 +95,11 @@ class _Cache(FunctionCache):  # type: ignore[misc]
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
             super().save_overload(sig, data)
-        except Exception:  # no room, or the index is damaged: begin a new one, for the next process
+        except Exception:  # no space, or the index is damaged: begin a new one, for the next process
             with contextlib.suppress(Exception):
                 self.flush()
 
 
 def inlined(function: F) -> F:
-    """Compile a helper into the kernels that call it; LLVM does the inlining."""
+    """Compile a helper into the kernels that call it; a decorator. LLVM does the inlining."""
     return numba.njit(nogil=True, fastmath=FASTMATH, error_model="numpy", inline="never")(function)  # type: ignore[no-any-return]

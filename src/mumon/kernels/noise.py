@@ -20,7 +20,18 @@ FACTOR, TERM, S16 = np.uint64(25214903917), np.uint64(11), np.uint64(16)  # word
 
 @kernel
 def build_alias(probabilities: Any) -> Any:
-    """The (V, 2) uint32 table of `draw_from_alias`: each bin is shared by its own word and at most one other."""
+    """Build Vose's alias table, in which each bin is shared by its own word and at most one other.
+
+    Parameters
+    ----------
+    probabilities
+        (V,) float64 that add up to 1.
+
+    Returns
+    -------
+    ndarray
+        (V, 2) uint32: the share (of 2³²) of a bin that its own word has, and the other word.
+    """
     V = probabilities.shape[0]
     scaled = probabilities * V
     table = np.empty((V, 2), np.uint32)
@@ -43,7 +54,7 @@ def build_alias(probabilities: Any) -> Any:
             large += 1
             stack[small] = rich
             small += 1
-    for i in range(small):  # what rounding left over fills its bin alone
+    for i in range(small):  # what rounding leaves over has its bin alone
         table[stack[i], 0], table[stack[i], 1] = 4294967295, stack[i]
     for i in range(large, V):
         table[stack[i], 0], table[stack[i], 1] = 4294967295, stack[i]
@@ -52,14 +63,14 @@ def build_alias(probabilities: Any) -> Any:
 
 @inlined
 def draw_from_alias(alias: Any, bits: Any) -> Any:
-    """One word from Vose's table: column 0 is the share (of 2³²) of a bin its own word keeps, column 1 the other."""
+    """Return the word that 64 random bits draw from the table of `build_alias`."""
     own = draw_below(bits, alias.shape[0])
     return own if (bits & LOW_32) < np.uint64(alias[own, 0]) else np.int64(alias[own, 1])
 
 
 @inlined
 def draw_words(alias: Any, state: Any, out: Any) -> Any:
-    """Fill `out` with noise words; returns where the stream of random numbers has got to."""
+    """Fill `out` with noise words; return the new state of the random numbers."""
     for i in range(out.shape[0]):
         state += GAMMA
         out[i] = draw_from_alias(alias, mix(state))
@@ -68,13 +79,31 @@ def draw_words(alias: Any, state: Any, out: Any) -> Any:
 
 @kernel
 def draw_negatives(alias: Any, seed: Any, out: Any) -> None:
-    """Fill `out` with the noise words that a training kernel given the same seed draws, in its order."""
+    """Draw the noise words that a training kernel with the same seed draws, in its order.
+
+    Parameters
+    ----------
+    alias
+        The table of `build_alias`.
+    seed
+        A uint64.
+    out
+        Receives the words.
+    """
     draw_words(alias, seed, out)
 
 
 @kernel
 def build_unigram_table(probabilities: Any, table: Any) -> None:
-    """Fill `table` as InitUnigramTable does: each entry moves on by one word at most, so that the rarest get one."""
+    """Fill a table as word2vec.c's InitUnigramTable does: a word has as many entries as its share, and at least one.
+
+    Parameters
+    ----------
+    probabilities
+        (V,) float64 that add up to 1.
+    table
+        Receives words. Each entry moves on by one word at most.
+    """
     V, size = probabilities.shape[0], table.shape[0]
     word = 0
     upto = probabilities[0]
@@ -84,13 +113,23 @@ def build_unigram_table(probabilities: Any, table: Any) -> None:
             word += 1
             if word >= V:
                 word = V - 1
-            else:  # word2vec.c reads on past its vocabulary here
+            else:  # word2vec.c reads past its vocabulary here
                 upto += probabilities[word]
 
 
 @kernel
 def draw_from_table(table: Any, seed: Any, out: Any) -> None:
-    """Fill `out` with words as word2vec.c draws them."""
+    """Draw words as word2vec.c does.
+
+    Parameters
+    ----------
+    table
+        As filled by `build_unigram_table`.
+    seed
+        A uint64.
+    out
+        Receives the words.
+    """
     state, size = seed, np.uint64(table.shape[0])
     for i in range(out.shape[0]):
         state = state * FACTOR + TERM

@@ -1,4 +1,4 @@
-"""The few numbers every training kernel needs: random bits, the sigmoid, the loss of one product, the rates of rows."""
+"""What every training kernel needs: random bits, the sigmoid, the loss of one product, the rates of rows."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ HALF, QUARTER, FOUR = np.float32(0.5), np.float32(0.25), np.float32(4)
 N0, N1, N2 = np.float32(135135), np.float32(17325), np.float32(378)
 D1, D2, D3 = np.float32(62370), np.float32(3150), np.float32(28)
 
-# The loss needs logarithms; of one target (exact) or batch (fast) in so many, it costs well under 2 %.
+# The loss needs logarithms. Computed for one target (exact) or batch (fast) in this many, it costs well under 2 %.
 LOSS_TARGETS, LOSS_BATCHES = 16, 64
 
 
 @inlined
 def mix(state: Any) -> Any:
-    """The random 64 bits that belong to a counter; the caller adds GAMMA to move on."""
+    """Return the 64 random bits of a counter; the caller adds GAMMA for the next ones."""
     z = (state ^ (state >> S30)) * MIX_1
     z = (z ^ (z >> S27)) * MIX_2
     return z ^ (z >> S31)
@@ -34,16 +34,17 @@ def mix(state: Any) -> Any:
 
 @inlined
 def draw_below(bits: Any, bound: Any) -> Any:
-    """An integer in [0, bound), from the upper 32 of 64 random bits; the lower ones stay free for another use."""
+    """Return an integer in [0, bound) from the upper 32 of 64 random bits; the lower ones are free for another use."""
     return np.int64(((bits >> S32) * np.uint64(bound)) >> S32)
 
 
 @inlined
 def sigmoid(x: Any) -> Any:
-    """σ(x) to 10⁻⁷ by arithmetic alone, so that loops over it vectorise.
+    """Return σ(x) to about 10⁻⁷ without tables or branches, so that loops over it vectorise.
 
-    σ(x) = ½ + t/(1 + t²) with t = tanh(x/4), and t = n/d is Lambert's continued fraction cut at its seventh term.
-    The argument is clamped where float32 can no longer tell σ from 0 or 1; a NaN stays a NaN.
+    σ(x) = ½ + t/(1 + t²) with t = tanh(x/4), and t = n/d is Lambert's continued fraction cut at its seventh term. The
+    argument is clamped where float32 can no longer distinguish σ from 0 or 1, and a NaN stays a NaN. No update is
+    skipped, as word2vec.c does beyond ±6.
     """
     y = x * QUARTER
     y = FOUR if y > FOUR else y
@@ -54,21 +55,22 @@ def sigmoid(x: Any) -> Any:
     return HALF + n * d / (n * n + d * d)
 
 
-# Which of the rates is meant is settled when a kernel is compiled: another argument made skip-gram 6 % slower.
+# `rates` is (V,), or (2, V) where source and target rows differ. A kernel is compiled for one of the two: a separate
+# argument made skip-gram 6 % slower.
 
 
 @inlined
 def source_rate(rates: Any, word: Any) -> Any:
-    """How many times alpha a source row learns at."""
+    """Return the rate of a source row as a multiple of alpha."""
     if rates.ndim == 1:
         return rates[word]
-    else:  # noqa: RET505  # Numba leaves out what is in a branch, not what follows it
+    else:  # noqa: RET505  # Numba drops code in a branch, not what follows it
         return rates[0, word]
 
 
 @inlined
 def target_rate(rates: Any, word: Any) -> Any:
-    """How many times alpha a target row learns at."""
+    """Return the rate of a target row as a multiple of alpha."""
     if rates.ndim == 1:
         return rates[word]
     else:  # noqa: RET505
@@ -77,7 +79,7 @@ def target_rate(rates: Any, word: Any) -> Any:
 
 @inlined
 def target_rates(rates: Any) -> Any:
-    """The rates of all target rows."""
+    """Return the rates of all target rows."""
     if rates.ndim == 1:
         return rates
     else:  # noqa: RET505
@@ -86,7 +88,7 @@ def target_rates(rates: Any) -> Any:
 
 @inlined
 def minus_log_sigmoid(x: Any) -> Any:
-    """-log σ(x) in float64, without overflow at either end."""
+    """Return -log σ(x) in float64, without overflow at either end."""
     if x > 0:
         return math.log1p(math.exp(-x))
     return math.log1p(math.exp(x)) - x

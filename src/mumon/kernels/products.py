@@ -1,12 +1,13 @@
-"""The three products of a batch of h with its noise words, whose rows stay where they lie in the target matrix:
+"""The three products of a batch of h with its noise words, whose rows stay where they are in the target matrix:
 
     score_noise         scores = h · noiseᵀ                    noise row m is target[words[m]]
     exchange_gradients  dh = scores · noise                    scores have become gradients meanwhile
                         noise row m += rates[words[m]] · (scoresᵀ · h)[m]
 
-A BLAS would need the noise rows copied together and their changes spread again. Here the sums of a tile stay in
-registers, and every step of a tile asks memory for one cache line that the next batch will read, so that memory works
-while the arithmetic does. Columns must be a multiple of 16, as `mumon.training.weights` makes them.
+A BLAS would need the noise rows copied together and their changes copied back. Here the sums of a tile stay in
+registers (8 rows × 3 vectors with AVX-512; the tile fits the machine's registers), and every step of a tile prefetches
+one cache line of the next batch, so that memory is read during the arithmetic. The second and third product alternate
+every few columns, which the third then finds in the first-level cache. Columns must be a multiple of `layout.PADDING`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from mumon.kernels.jit import inlined
 from mumon.kernels.layout import CACHE_LINE
 from mumon.kernels.row_ops import dot
 
-# A tile holds as many sums as there are registers besides those for its operands.
+# A tile has as many sums as there are registers besides those for its operands.
 TALL, WIDE = (8, 3) if simd.REGISTER_COUNT == 32 else (4, 3)  # rows × registers of columns
 H_ROWS, NOISE_ROWS = (4, 4) if simd.REGISTER_COUNT == 32 else (2, 4)
 
@@ -31,7 +32,7 @@ H_ROWS, NOISE_ROWS = (4, 4) if simd.REGISTER_COUNT == 32 else (2, 4)
 if numba.config.DISABLE_JIT:
 
     def score_noise(scores: Any, rows: Any, h: Any, target: Any, words: Any, source: Any, ids: Any, ahead: Any) -> None:
-        """scores[r, m] = h[r] · target[words[m]] for the first `rows` rows."""
+        """Compute scores[r, m] = h[r] · target[words[m]] for the first `rows` rows."""
         scores[:rows] = h[:rows] @ target[words].T
 
     def exchange_gradients(
@@ -46,14 +47,14 @@ if numba.config.DISABLE_JIT:
         ids: Any,
         ahead: Any,
     ) -> None:
-        """dh = scores · noise, then target[words[m]] += rates[words[m]] · Σ_r scores[r, m] h[r]"""
+        """Compute dh = scores · noise, then target[words[m]] += rates[words[m]] · Σ_r scores[r, m] h[r]."""
         dh[:rows] = scores[:rows] @ target[words]
         np.add.at(target, words, rates[words, None] * (scores[:rows].T @ h[:rows]))
 
 else:
 
-    def _arguments(context: Any, builder: Any, signature: Any, values: Any) -> list[Any]:
-        """Arrays and indices of an intrinsic, ready for use."""
+    def _unpack_arguments(context: Any, builder: Any, signature: Any, values: Any) -> list[Any]:
+        """Wrap the arrays and indices that an intrinsic is called with."""
         ready: list[Any] = []
         for kind, value in zip(signature.args, values, strict=True):
             if isinstance(kind, types.Array):
@@ -66,10 +67,10 @@ else:
     def _score_tile(
         typingctx: Any, h: Any, r: Any, target: Any, words: Any, m: Any, scores: Any, source: Any, ahead: Any
     ) -> Any:
-        """Scores of H_ROWS rows of h from r on with NOISE_ROWS noise words from m on; prefetches source[ahead]."""
+        """Compute the scores of H_ROWS rows of h from r on with NOISE_ROWS words from m on; prefetch source[ahead]."""
 
         def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            h, r, target, words, m, scores, source, ahead = _arguments(context, builder, signature, values)
+            h, r, target, words, m, scores, source, ahead = _unpack_arguments(context, builder, signature, values)
             intp, width = r.type, h.lanes
             left = [h.row(builder.add(r, intp(k))) for k in range(H_ROWS)]
             right = []
@@ -88,7 +89,7 @@ else:
                         simd.accumulate(builder, totals[k * NOISE_ROWS + q], value * other)
                 following.prefetch(column)
             sums = [builder.load(total) for total in totals]
-            # As many vectors at a time as a vector has lanes give one vector of sums, some rows of the tile.
+            # As many vectors as a vector has lanes give one vector of sums: a few rows of the tile.
             together = max(width, NOISE_ROWS)
             for first in range(0, len(sums), together):
                 vector = simd.sum_vectors(builder, sums[first : first + together])
@@ -99,8 +100,8 @@ else:
 
         return types.void(h, r, target, words, m, scores, source, ahead), codegen
 
-    def _tile(tall: int, wide: int) -> tuple[Any, Any]:
-        """Intrinsics for `tall` rows × `wide` registers of columns of the second and of the third product."""
+    def _make_tile(tall: int, wide: int) -> tuple[Any, Any]:
+        """Make the intrinsics of the second and third product for `tall` rows × `wide` registers of columns."""
 
         def empty(builder: Any, matrix: Any) -> list[list[Any]]:
             totals = [
@@ -136,7 +137,7 @@ else:
             end: Any,
         ) -> Any:
             def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-                arguments = _arguments(context, builder, signature, values)
+                arguments = _unpack_arguments(context, builder, signature, values)
                 dh, r, scores, target, words, column, ahead, begin, end = arguments
                 intp, width = r.type, dh.lanes
                 totals = empty(builder, dh)
@@ -170,7 +171,7 @@ else:
             end: Any,
         ) -> Any:
             def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-                arguments = _arguments(context, builder, signature, values)
+                arguments = _unpack_arguments(context, builder, signature, values)
                 target, words, m, rates, scores, h, rows, column, ids, ahead, begin, end = arguments
                 intp, width = m.type, h.lanes
                 totals = empty(builder, h)
@@ -194,14 +195,14 @@ else:
 
         return collect, apply
 
-    _collect_large, _apply_large = _tile(TALL, WIDE)
-    _collect_narrow, _apply_narrow = _tile(TALL, 1)
-    _collect_flat, _apply_flat = _tile(1, WIDE)
-    _collect_small, _apply_small = _tile(1, 1)
+    _collect_large, _apply_large = _make_tile(TALL, WIDE)
+    _collect_narrow, _apply_narrow = _make_tile(TALL, 1)
+    _collect_flat, _apply_flat = _make_tile(1, WIDE)
+    _collect_small, _apply_small = _make_tile(1, 1)
 
     @inlined
     def score_noise(scores: Any, rows: Any, h: Any, target: Any, words: Any, source: Any, ids: Any, ahead: Any) -> None:
-        """scores[r, m] = h[r] · target[words[m]] for the first `rows` rows; fetches source[ids[ahead:]]."""
+        """Compute scores[r, m] = h[r] · target[words[m]] for the first `rows` rows; prefetch source[ids[ahead:]]."""
         shared, last = words.shape[0], ids.shape[0] - 1
         tall, wide = rows - rows % H_ROWS, shared - shared % NOISE_ROWS
         tile = 0
@@ -214,8 +215,8 @@ else:
                 scores[r, m] = dot(h, r, target, words[m])
 
     @inlined
-    def _share(D: Any, width: Any, line: Any, rows: Any) -> Any:
-        """Columns of a row to prefetch in each tall tile, so that all tiles together fetch it whole."""
+    def _count_prefetch(D: Any, width: Any, line: Any, rows: Any) -> Any:
+        """Return how many columns of a row each tall tile prefetches, so that all tiles together fetch it whole."""
         tiles = (D // (WIDE * width) + (D % (WIDE * width)) // width) * (rows // TALL)
         return line * -(-D // (line * max(tiles, 1)))
 
@@ -232,15 +233,15 @@ else:
         ids: Any,
         ahead: Any,
     ) -> None:
-        """dh = scores · noise, then target[words[m]] += rates[words[m]] · Σ_r scores[r, m] h[r]
+        """Compute dh = scores · noise, then target[words[m]] += rates[words[m]] · Σ_r scores[r, m] h[r].
 
-        Both for a few columns at a time, which then are still in the first-level cache for the second. Fetches
-        target[next_words] and target[ids[ahead:]].
+        Both are done for a few columns at a time, which then are still in the first-level cache for the second.
+        Prefetches target[next_words] and target[ids[ahead:]].
         """
         width, D, line, shared = simd.REGISTER_BYTES // h.itemsize, h.shape[1], CACHE_LINE // h.itemsize, words.shape[0]
         tall_h, tall_noise, wide = rows - rows % TALL, shared - shared % TALL, D - D % (WIDE * width)
-        some, few = _share(D, width, line, rows), _share(D, width, line, shared)
-        noise, own = 0, 0  # columns fetched of rows of next_words and of ids
+        some, few = _count_prefetch(D, width, line, rows), _count_prefetch(D, width, line, shared)  # columns per tile
+        noise, own = 0, 0  # columns fetched so far of rows of next_words and of ids
         for column in range(0, wide, WIDE * width):
             for r in range(0, tall_h, TALL):
                 _collect_large(dh, r, scores, target, words, column, next_words, noise, min(noise + some, D))

@@ -1,4 +1,4 @@
-"""What a machine can do at most: the products of the training kernels, and rows read and written at random."""
+"""What a machine can do at most: the products of the training kernels, copying, and rows read and written at random."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ from mumon.kernels.products import exchange_gradients, score_noise
 
 @kernel
 def small_products(scores: Any, h: Any, dh: Any, target: Any, words: Any, rates: Any, times: Any) -> None:
-    """The three products of a batch, again and again."""
+    """Compute the three products of a batch many times.
+
+    Parameters
+    ----------
+    scores, h, dh, target, words, rates
+        As for `score_noise` and `exchange_gradients`.
+    times
+        How often.
+    """
     rows = h.shape[0]
     for _ in range(times):
         score_noise(scores, rows, h, target, words, target, words, 0)
@@ -19,14 +27,24 @@ def small_products(scores: Any, h: Any, dh: Any, target: Any, words: Any, rates:
 
 @kernel
 def copy(source: Any, target: Any) -> None:
-    """target = source, in order."""
+    """Copy `source` to `target`, element by element."""
     for i in range(source.shape[0]):
         target[i] = source[i]
 
 
 @kernel
 def add_to_rows(matrix: Any, order: Any, step: Any) -> None:
-    """Read and write whole rows in a given order, as training does with the rows of words."""
+    """Read and write whole rows, as training does with the rows of words.
+
+    Parameters
+    ----------
+    matrix
+        The rows.
+    order
+        The rows to visit.
+    step
+        What to add to them.
+    """
     for i in range(order.shape[0]):
         row = order[i]
         for d in range(matrix.shape[1]):

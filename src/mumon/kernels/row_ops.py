@@ -1,7 +1,9 @@
-"""Operations on rows of matrices, written as vectors: Numba's own loops over short rows run half as fast.
+"""Operations on rows of matrices, written with `simd`.
 
-`@row_operation` turns an expression over values into a loop over the columns of rows. Rows are named by matrix and
-index, because a slice would touch Numba's shared reference counts:
+Numba's own loops over rows of 300 floats run half as fast: they use half-width vectors, and check for overlap.
+`@row_operation` turns an expression over values into a loop over the columns of rows, compiled as vectors or, with
+NUMBA_DISABLE_JIT=1, run on NumPy rows. Rows are passed as matrix and index, because a slice would touch Numba's shared
+reference counts:
 
     @row_operation
     def add_row(a: Row, scale: Scalar, b: Row) -> Row:   # called as add_row(matrix, i, scale, other, j)
@@ -26,15 +28,15 @@ from mumon.kernels.layout import CACHE_LINE
 Row: TypeAlias = Any  # a matrix and an index in a call; the values of some columns in an expression
 Scalar: TypeAlias = Any
 
-CHAINS = 4  # independent sums of a dot product, as many as an addition takes cycles
+CHAINS = 4  # independent sums in a dot product: as many as the cycles of an addition
 
 
-def _plain(body: Callable[..., Any], are_rows: list[bool]) -> Callable[..., None]:
-    """The operation in plain Python, on NumPy rows."""
+def _make_plain(body: Callable[..., Any], are_rows: list[bool]) -> Callable[..., None]:
+    """Return the operation in plain Python, on NumPy rows."""
 
     def operation(*arguments: Any) -> None:
-        given = iter(arguments)
-        values = [next(given)[next(given)] if is_row else next(given) for is_row in are_rows]
+        passed = iter(arguments)
+        values = [next(passed)[next(passed)] if is_row else next(passed) for is_row in are_rows]
         rows = [value for value, is_row in zip(values, are_rows, strict=True) if is_row]
         results = body(*values)
         # Copied first: a row may appear twice, and an expression may return an argument as it is.
@@ -49,22 +51,33 @@ def _as_tuple(results: Any) -> tuple[Any, ...]:
 
 
 def row_operation(body: Callable[..., Any]) -> Callable[..., None]:
-    """A kernel's operation that replaces its first rows by what `body` returns for their values."""
+    """Make an operation that replaces its first rows by what an expression returns for their values; a decorator.
+
+    Parameters
+    ----------
+    body
+        The expression; its parameters are annotated as Row or Scalar.
+
+    Returns
+    -------
+    function
+        An operation for kernels, which takes a matrix and an index for each row.
+    """
     parameters = inspect.signature(body).parameters
     are_rows = [parameter.annotation == "Row" for parameter in parameters.values()]
     if numba.config.DISABLE_JIT:
-        return _plain(body, are_rows)
+        return _make_plain(body, are_rows)
 
     def operation(typingctx: Any, *kinds: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            given = iter(zip(signature.args, values, strict=True))
+            passed = iter(zip(signature.args, values, strict=True))
             dtype = next(kind.dtype for kind in signature.args if isinstance(kind, types.Array))
             operands: list[Any] = []
             for is_row in are_rows:
-                kind, value = next(given)
+                kind, value = next(passed)
                 if is_row:
                     matrix = simd.Matrix(context, builder, kind, value)
-                    index_kind, index = next(given)
+                    index_kind, index = next(passed)
                     operands.append(matrix.row(simd.cast_index(context, builder, index_kind, index)))
                 else:
                     operands.append(context.cast(builder, value, kind, dtype))
@@ -92,36 +105,36 @@ def row_operation(body: Callable[..., Any]) -> Callable[..., None]:
 
 @row_operation
 def copy_row(a: Row, b: Row) -> Row:
-    """a = b"""
+    """Set a = b."""
     return b
 
 
 @row_operation
 def add_row(a: Row, scale: Scalar, b: Row) -> Row:
-    """a += scale · b"""
+    """Add: a += scale · b."""
     return a + scale * b
 
 
 @row_operation
 def exchange(row: Row, dh: Row, gradient: Scalar, step: Scalar, h: Row) -> tuple[Row, Row]:
-    """One logistic unit's two updates: dh gains the target row as it was, the target row gains h at its own rate."""
+    """Update dh by the target row as it was, and the target row by h at its own rate: one logistic unit."""
     return row + step * h, dh + gradient * row
 
 
 if numba.config.DISABLE_JIT:
 
     def dot(a: Any, i: Any, b: Any, j: Any) -> Any:
-        """a[i] · b[j]"""
+        """Return a[i] · b[j]."""
         return np.dot(a[i], b[j])
 
     def prefetch(matrix: Any, row: Any) -> None:
-        """Do nothing: plain Python has no cache to warm."""
+        """Do nothing: plain Python has no use for it."""
 
 else:
 
     @intrinsic  # type: ignore[misc]
     def dot(typingctx: Any, a: Any, i: Any, b: Any, j: Any) -> Any:
-        """a[i] · b[j]"""
+        """Return a[i] · b[j]."""
 
         def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             kinds = signature.args
@@ -170,7 +183,7 @@ else:
 
 @inlined
 def allocate_rows(rows: Any, like: Any) -> Any:
-    """Room for so many rows as long as those of `like`, on cache lines as they are."""
+    """Allocate a number of rows as long as those of `like`, on cache lines."""
     columns, itemsize = like.shape[1], like.itemsize
     memory = np.empty(rows * columns + CACHE_LINE // itemsize, like.dtype)
     start = (-memory.ctypes.data % CACHE_LINE) // itemsize

@@ -1,4 +1,7 @@
-"""Vectors as LLVM sees them: what rows.py and products.py write their loops with. Nothing here runs in plain Python."""
+"""LLVM's vectors, with which `row_ops` and `products` write their loops.
+
+These functions run while a kernel is compiled: they emit instructions. None of them runs with NUMBA_DISABLE_JIT=1.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,8 @@ INT32 = ir.IntType(32)
 CONTRACT = ("contract",)  # a product and a sum may become one instruction
 
 
-def _registers() -> tuple[int, int]:
-    """The bytes of a vector register of the machine that Numba compiles for, and how many it has."""
+def _find_registers() -> tuple[int, int]:
+    """Return the bytes of a vector register of the machine that Numba compiles for, and the number of registers."""
     chosen = get_host_cpu_features() if numba.config.CPU_FEATURES is None else numba.config.CPU_FEATURES
     features = {name[1:] for name in chosen.split(",") if name.startswith("+")}
     if "avx512f" in features:
@@ -26,11 +29,11 @@ def _registers() -> tuple[int, int]:
     return 16, 32 if platform.machine().lower() in ("aarch64", "arm64") else 16
 
 
-REGISTER_BYTES, REGISTER_COUNT = _registers()
+REGISTER_BYTES, REGISTER_COUNT = _find_registers()
 
 
 class Lanes:
-    """The values of some columns."""
+    """The values of some columns: one vector of LLVM, or a single value."""
 
     def __init__(self, builder: Any, value: Any) -> None:
         self.builder, self.value = builder, value
@@ -46,7 +49,7 @@ class Lanes:
 
 
 class Row:
-    """A row of a matrix: loads and stores of several columns at a time."""
+    """A row of a matrix, of which several columns are loaded or stored at a time."""
 
     def __init__(self, matrix: Matrix, start: Any) -> None:
         self.builder, self.element, self.itemsize = matrix.builder, matrix.element, matrix.itemsize
@@ -64,7 +67,7 @@ class Row:
         self.builder.store(lanes.value, self.address(column, lanes.value.type), align=self.itemsize)
 
     def prefetch(self, column: Any) -> None:
-        """Ask the memory system for the cache line of a column before it is needed."""
+        """Fetch the cache line of a column before it is needed."""
         pointer = ir.IntType(8).as_pointer()
         function = cgutils.get_or_insert_function(
             self.builder.module, ir.FunctionType(ir.VoidType(), [pointer, INT32, INT32, INT32]), "llvm.prefetch.p0i8"
@@ -74,7 +77,7 @@ class Row:
 
 
 class Matrix:
-    """A matrix among the arguments of an intrinsic. Its last axis must be contiguous."""
+    """A matrix that an intrinsic is called with. Its last axis must be contiguous."""
 
     def __init__(self, context: Any, builder: Any, kind: Any, value: Any) -> None:
         array = context.make_array(kind)(context, builder, value)
@@ -91,19 +94,19 @@ class Matrix:
 
 
 class Vector(Matrix):
-    """A one-dimensional array among the arguments."""
+    """A one-dimensional array that an intrinsic is called with."""
 
     def at(self, index: Any) -> Any:
         return Row(self, self.data).load(index, 1).value
 
 
 def cast_index(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    """An integer of any width as one that addresses memory."""
+    """Convert an integer of any width to one that addresses memory."""
     return context.cast(builder, value, kind, types.intp)
 
 
 def broadcast(builder: Any, value: Any, lanes: int) -> Lanes:
-    """A scalar in every lane."""
+    """Put a scalar into every lane."""
     if lanes == 1:
         return Lanes(builder, value)
     undefined = ir.Constant(ir.VectorType(value.type, lanes), ir.Undefined)
@@ -112,22 +115,24 @@ def broadcast(builder: Any, value: Any, lanes: int) -> Lanes:
 
 
 def loop(builder: Any, begin: Any, end: Any, step: int) -> Any:
-    """A loop: `with loop(…) as (index, _)`."""
+    """Emit a loop: `with loop(…) as (index, _)`."""
     return cgutils.for_range_slice(builder, begin, end, begin.type(step), begin.type)
 
 
 def allocate_sum(builder: Any, element: Any, lanes: int) -> Any:
-    """A place for a sum that LLVM keeps in a register."""
+    """Allocate a sum, initially 0, which LLVM keeps in a register."""
     kind = ir.VectorType(element, lanes) if lanes > 1 else element
     return cgutils.alloca_once_value(builder, ir.Constant(kind, [0.0] * lanes if lanes > 1 else 0.0))
 
 
 def reset(builder: Any, total: Any) -> None:
+    """Set a sum to 0."""
     kind = total.type.pointee
     builder.store(ir.Constant(kind, [0.0] * kind.count), total)
 
 
 def accumulate(builder: Any, total: Any, term: Lanes) -> None:
+    """Add a term to a sum."""
     builder.store((Lanes(builder, builder.load(total)) + term).value, total)
 
 
@@ -136,13 +141,13 @@ def _shuffle(builder: Any, a: Any, b: Any, order: Sequence[int]) -> Any:
 
 
 def sum_vectors(builder: Any, vectors: list[Any]) -> Any:
-    """The sum of each of a power of two of vectors, in order, as one vector.
+    """Return the sums of the lanes of vectors, whose number is a power of two, in order, as one vector.
 
     Halves of neighbours are added until every group of lanes that belongs to one vector has shrunk to one lane.
     """
     group = lanes = vectors[0].type.count
     while len(vectors) > 1:
-        if group == 1:  # more vectors than lanes: what is left stands side by side
+        if group == 1:  # more vectors than lanes: what is left is put side by side
             low, high = list(range(2 * vectors[0].type.count)), []
         else:
             low = [i for first in range(0, 2 * lanes, group) for i in range(first, first + group // 2)]
@@ -164,5 +169,5 @@ def sum_vectors(builder: Any, vectors: list[Any]) -> Any:
 
 
 def take_lanes(builder: Any, vector: Any, first: int, count: int) -> Lanes:
-    """Some lanes of a vector."""
+    """Return some consecutive lanes of a vector."""
     return Lanes(builder, _shuffle(builder, vector, vector, range(first, first + count)))

@@ -1,4 +1,4 @@
-"""From corpus ids to what a training kernel reads: kept tokens and their windows."""
+"""From corpus ids to what a training kernel reads: the tokens that remain after subsampling, and their windows."""
 
 from __future__ import annotations
 
@@ -26,12 +26,39 @@ def sample_block(
     left: Any,
     right: Any,
 ) -> Any:
-    """Subsample sentences [first, last) and draw each token's window; returns how many tokens remain.
+    """Subsample sentences and draw each token's window.
 
-    corpus (int32) holds the ids of every word of the text, sentence s at offsets[s]:offsets[s+1]; lookup maps them to
-    rows of the model, -1 for words outside its vocabulary. keep[row] is the chance of staying, of 2³². Windows reach
-    1 … `window` words to each side (always `window` without `shrink`) and stop at the sentence's ends. A sentence
-    with one token left has no context and is passed over.
+    A sentence with one token left has no context and is dropped.
+
+    Parameters
+    ----------
+    corpus
+        int32: the ids of every word of the text.
+    offsets
+        Sentence s is corpus[offsets[s]:offsets[s+1]].
+    first, last
+        The sentences of the block are first … last - 1.
+    lookup
+        The row of the model of each id; -1 for words outside its vocabulary.
+    keep
+        The chance of each row to remain, of 2³².
+    window
+        Windows reach this many words to each side, and end with the sentence.
+    shrink
+        Whether the reach is drawn from 1 … `window`.
+    shuffle
+        Whether sentences come in random order.
+    seed
+        A uint64, on which all draws depend.
+    ids
+        Receives the rows of the tokens that remain.
+    left, right
+        Receive their windows: the tokens of token i are left[i] … right[i] - 1.
+
+    Returns
+    -------
+    int
+        The number of tokens that remain.
     """
     state, n = seed, np.int64(0)
     order = np.arange(first, last)

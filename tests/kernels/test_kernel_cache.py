@@ -1,0 +1,45 @@
+"""The cache of compiled kernels: its name covers everything that a kernel depends on."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import mumon.kernels
+
+SOURCES = sorted(Path(mumon.kernels.__file__).parent.glob("*.py"))
+OUTSIDE = {"mumon.utils.paths"}  # says where the cache is; no compiled code depends on it
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_kernels_import_only_what_the_digest_of_the_cache_covers(path):
+    """A constant of another package would stay compiled into cached kernels after it has changed."""
+    imported = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            imported |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0 and node.module is not None
+            whole = node.module in ("mumon", "mumon.kernels", "mumon.utils")  # from these, modules are imported
+            imported |= {f"{node.module}.{alias.name}" for alias in node.names} if whole else {node.module}
+    ours = {name for name in imported if name.partition(".")[0] == "mumon"}
+    assert {name for name in ours if not name.startswith("mumon.kernels.")} <= OUTSIDE
+    assert all((path.parent / f"{name.split('.')[2]}.py") in SOURCES for name in ours - OUTSIDE)
+
+
+def test_the_digest_changes_with_any_source(tmp_path, monkeypatch):
+    from mumon.kernels import jit
+
+    for source in SOURCES:
+        (tmp_path / source.name).write_bytes(source.read_bytes())
+    monkeypatch.setattr(jit, "__file__", str(tmp_path / "jit.py"))
+    fresh = jit.cache_directory.__wrapped__  # without the memory of its first answer
+    names = {fresh().name}
+    assert names == {jit.cache_directory().name}
+    for source in SOURCES:
+        with (tmp_path / source.name).open("a") as file:
+            file.write("# changed\n")
+        names.add(fresh().name)
+    assert len(names) == len(SOURCES) + 1
