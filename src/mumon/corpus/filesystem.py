@@ -259,14 +259,14 @@ def _list_folder(place: RemotePath) -> list[str]:
         raise CorpusError(
             f"{shown} is a model, not text; to continue its training, copy it here and name it with --from"
         )
-    kept = [
+    texts = [
         url
         for path, url in found.items()
         if not any(folder in models or folder.suffix in MODEL_SUFFIXES for folder in path.parents)
     ]
-    if not kept:
+    if not texts:
         raise CorpusError(f"the folder {shown} has no file to read; name one that has text files")
-    return sorted(kept)
+    return sorted(texts)
 
 
 def _expand_glob(place: RemotePath) -> list[str]:

@@ -111,7 +111,7 @@ def copy_row(a: Row, b: Row) -> Row:
 
 @row_operation
 def add_row(a: Row, scale: Scalar, b: Row) -> Row:
-    """Add: a += scale · b."""
+    """Add scale · b to a."""
     return a + scale * b
 
 
@@ -168,7 +168,7 @@ else:
 
     @intrinsic  # type: ignore[misc]
     def prefetch(typingctx: Any, matrix: Any, row: Any) -> Any:
-        """Ask the memory system for the cache lines of `matrix[row]` before they are needed."""
+        """Fetch the cache lines of `matrix[row]` before they are needed."""
 
         def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             matrix = simd.Matrix(context, builder, signature.args[0], values[0])

@@ -56,14 +56,17 @@ class Row:
         self.start = start
 
     def address(self, column: Any, kind: Any) -> Any:
+        """Return a pointer of a kind to a column."""
         offset = self.builder.mul(column, column.type(self.itemsize))
         return self.builder.inttoptr(self.builder.add(self.start, offset), kind.as_pointer())
 
     def load(self, column: Any, lanes: int) -> Lanes:
+        """Load the values of some columns from `column` on."""
         kind = ir.VectorType(self.element, lanes) if lanes > 1 else self.element
         return Lanes(self.builder, self.builder.load(self.address(column, kind), align=self.itemsize))
 
     def store(self, column: Any, lanes: Lanes) -> None:
+        """Store values from `column` on."""
         self.builder.store(lanes.value, self.address(column, lanes.value.type), align=self.itemsize)
 
     def prefetch(self, column: Any) -> None:
@@ -90,6 +93,7 @@ class Matrix:
         self.columns = cgutils.unpack_tuple(builder, array.shape)[-1]
 
     def row(self, index: Any) -> Row:
+        """Return a row."""
         return Row(self, self.builder.add(self.data, self.builder.mul(index, self.stride)))
 
 
@@ -97,6 +101,7 @@ class Vector(Matrix):
     """A one-dimensional array that an intrinsic is called with."""
 
     def at(self, index: Any) -> Any:
+        """Load one value."""
         return Row(self, self.data).load(index, 1).value
 
 

@@ -201,7 +201,7 @@ class JsonProgress(LineProgress):
 
 
 def choose_progress(choice: bool | Progress | None) -> Progress:
-    """Return the reporter that an argument `progress=` stands for.
+    """Return the reporter that an argument `progress=` means.
 
     Parameters
     ----------
