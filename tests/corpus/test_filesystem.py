@@ -92,9 +92,9 @@ def test_every_format_reads_the_same_from_a_url(memory, tmp_path, name):
     (tmp_path / name).write_bytes(FORMS[name])
     url = memory.write(name, FORMS[name])
     assert decoded(read(url)) == decoded(read(f"file://{tmp_path / name}")) == SENTENCES
-    told = []
-    list(read_pieces(url, TextOptions(), told.append))
-    assert sum(told) == count_bytes([url]) == len(FORMS[name])  # what a bar is made of
+    advances = []
+    list(read_pieces(url, TextOptions(), advances.append))
+    assert sum(advances) == count_bytes([url]) == len(FORMS[name])  # what a bar is made of
 
 
 def test_a_model_is_trained_from_a_url_to_the_same_bytes(memory, planted, tmp_path, run):
@@ -151,7 +151,7 @@ def test_an_encoding_is_kept_until_the_remote_file_changes(memory):
     assert decoded(read(url, reuse=True)) == [["six", "ten"]]
 
 
-def test_encodings_of_remote_files_go_when_others_replace_them_or_nobody_uses_them(memory, tmp_path, monkeypatch):
+def test_encodings_of_remote_files_go_when_others_replace_them_or_they_are_unused(memory, tmp_path, monkeypatch):
     monkeypatch.setenv("MUMON_CACHE", str(tmp_path))
 
     def kept():
@@ -159,7 +159,7 @@ def test_encodings_of_remote_files_go_when_others_replace_them_or_nobody_uses_th
 
     url, other = memory.write("a.txt", b"one two"), memory.write("b.txt", b"three")
     old = read(url, reuse=True).fingerprint
-    memory.files.rm(memory.root, recursive=True)  # nobody asks a server just to make room
+    memory.files.rm(memory.root, recursive=True)  # servers are not asked just to make room
     memory.write("b.txt", b"three")
     unused = read(other, reuse=True).fingerprint
     assert kept() == {old, unused}
@@ -187,7 +187,7 @@ def test_a_file_that_changes_while_it_is_read_is_encoded_just_once(memory):
 
 
 class Untold(fsspec.AbstractFileSystem):
-    """Files of one text that tells nothing but its size."""
+    """Files of one text, of which only the size is known."""
 
     protocol = "untold"
 

@@ -1,4 +1,4 @@
-"""Shards: however a file is cut, its parts are the whole, and whoever reads one needs nothing but the shard."""
+"""Shards: however a file is cut, its shards are the whole, and reading one needs nothing but the shard."""
 
 from __future__ import annotations
 
@@ -79,15 +79,15 @@ def test_the_lines_of_all_shards_are_those_of_the_file_each_once_in_order(
     path = tmp_path_factory.mktemp("cut") / "a.txt"
     content = mark + b"a" + end.join(lines)  # the letter: a file that begins like UTF-16 is refused
     path.write_bytes(content)
-    told = []
+    advances = []
     shards = cut_at(path, cuts)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sources, "PIECE_BYTES", at_once)  # so that even these small files come in pieces
         patch.setattr(shards_module, "PIECE_BYTES", at_once)
-        texts = [b"".join(piece.data for piece in read_shard(shard, PLAIN, told.append)) for shard in shards]
+        texts = [b"".join(piece.data for piece in read_shard(shard, PLAIN, advances.append)) for shard in shards]
     assert texts == [naive(content, shard) for shard in shards]
     assert b"".join(texts) == content.removeprefix(mark)
-    assert sum(told) == len(content)  # so that a bar ends where it should
+    assert sum(advances) == len(content)  # so that a bar ends where it should
 
 
 @settings(max_examples=50, deadline=None)
@@ -116,12 +116,12 @@ def test_parquet_is_cut_between_row_groups(tmp_path_factory, texts, cuts, rows, 
     clean = ["the cat", *(text and text.replace("\ud800", "") for text in texts)]
     table = pa.table({"number": list(range(len(clean))), "text": clean})
     pq.write_table(table, path, row_group_size=rows, use_dictionary=dictionary)
-    told = []
+    advances = []
     shards = cut_at(path, cuts)
     assert encoded(shards, options) == encoded([Shard(str(path))], options)
     for shard in shards:
-        list(read_shard(shard, options, told.append))
-    assert sum(told) == path.stat().st_size
+        list(read_shard(shard, options, advances.append))
+    assert sum(advances) == path.stat().st_size
 
 
 def test_files_that_can_be_cut_are_and_their_parts_are_of_one_size(tmp_path):

@@ -251,7 +251,7 @@ def test_sentences_shorter_than_the_window_apply_the_reference_gradient(name, le
 
 
 def test_cbow_exact_follows_the_reference_step_by_step_at_a_real_rate():
-    """With so many words that no window meets one twice: a kernel uses at once what it has just updated."""
+    """With enough words that no window meets one twice: a kernel uses at once what it has just updated."""
     rows, steps = 5000, 120
     random = np.random.default_rng(3)
     ids = random.choice(rows, steps, replace=False).astype(np.int32)

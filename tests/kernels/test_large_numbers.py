@@ -44,7 +44,7 @@ FAR = [(1 << 31) - 5_000, (1 << 32) - 5_000, TOKENS - 25_000]  # about 2³¹, ab
 
 
 def with_holes(path, size):
-    """A file of so many zeros that takes no room; where there are no such files, no test."""
+    """Make a file of this many zeros that takes no space; skip the test where that is impossible."""
     try:
         for length in (1 << 26, size):  # a small one first: some file systems would write every byte
             path.touch()
@@ -53,7 +53,7 @@ def with_holes(path, size):
                 raise OSError
     except OSError:
         path.unlink()
-        pytest.skip(f"this file system has no room for {size >> 30} GB of zeros that nobody wrote")
+        pytest.skip(f"this file system cannot hold {size >> 30} GB of unwritten zeros")
 
 
 @pytest.fixture(scope="module")

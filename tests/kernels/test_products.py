@@ -56,7 +56,7 @@ def test_products_in_place_are_matrix_products(dtype, size):
     score(scores, n, h, target, words, target, ids, 45)
     tolerance = {"rtol": 1e-3, "atol": 1e-3 * D} if dtype == np.float32 else {"rtol": 1e-9, "atol": 1e-9}
     np.testing.assert_allclose(scores[:n], h[:n] @ target[words].T, **tolerance)
-    assert (scores[n:] == 7).all()  # rows beyond the batch are nobody's
+    assert (scores[n:] == 7).all()  # rows beyond the batch are not written
 
     dh = np.full((n + 2, D), 7, dtype)
     expected_dh, expected = scores[:n] @ target[words], target.astype(np.float64)

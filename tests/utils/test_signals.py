@@ -190,7 +190,7 @@ def test_a_short_soak_finds_nothing_and_keeps_its_books(corpus):
 
 
 def test_killed_again_and_again_it_ends_in_the_same_bytes(corpus):
-    """Kills fall anywhere, also into the writing of checkpoints, which goes on nearly all the time here."""
+    """Kills fall anywhere, also into the writing of checkpoints, which takes nearly all the time here."""
     random, folder = np.random.default_rng(7), corpus.parent / "m.checkpoints"
     epochs, places = "400", set()
     for _ in range(5):
