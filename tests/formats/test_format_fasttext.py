@@ -236,7 +236,7 @@ def test_without_ngrams_an_unseen_word_is_missing(tmp_path, changes):
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        (model(version=13), "version 13, and mumon reads 11 and 12"),
+        (model(version=13), "version 13; mumon reads 11 and 12"),
         (model(quantised=True), "is quantised"),
         (model(pruned=5), "is quantised"),
         (model(dim=-1), "vectors of -1 numbers"),

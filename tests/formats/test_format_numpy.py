@@ -116,7 +116,7 @@ def test_blocks_of_any_size_give_the_same_rows(tmp_path, monkeypatch, block):
         ({"words": np.arange(4)}, r"words is int64 \(4,\)"),
         ({"vectors": VECTORS[0]}, "not a matrix of floats"),
         ({"vectors": VECTORS.astype(np.int8)}, "not a matrix of floats"),
-        ({"vectors": np.asfortranarray(VECTORS)}, "a matrix of columns"),
+        ({"vectors": np.asfortranarray(VECTORS)}, "is stored by columns"),
         ({"vectors": np.where(np.equal(VECTORS, VECTORS[2, 1]), np.nan, VECTORS)}, "row 3 holds nan"),
         ({"vectors": VECTORS.astype(np.float64) * 1e300}, "holds nan or inf"),
         ({"vectors": VECTORS[:0], "words": np.array(WORDS)[:0], "counts": None}, "0 rows of 3"),
@@ -143,7 +143,7 @@ def test_letters_that_there_are_not_are_refused(tmp_path):
     words = np.array(WORDS)
     words.view(np.uint32)[1] = 0xD800
     npz(tmp_path / "v.npz", words=words)
-    refused(lambda: read_vectors(tmp_path / "v.npz"), "word 1 has a letter that there is not")
+    refused(lambda: read_vectors(tmp_path / "v.npz"), "word 1 has an impossible character")
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ def test_the_mode_of_an_old_file_stays(tmp_path):
 
 def test_headers_are_those_of_numpy():
     for array in (VECTORS, COUNTS, np.array(WORDS), VECTORS.astype(np.float16)):
-        ours = arrays.header(array.dtype, array.shape)
+        ours = arrays.format_header(array.dtype, array.shape)
         assert np.load(io.BytesIO(ours + array.tobytes()), allow_pickle=False).tolist() == array.tolist()
         layout = arrays.read_layout(io.BytesIO(npy_bytes(array)), "x")
         assert (layout.dtype, layout.shape) == (array.dtype, array.shape)

@@ -54,7 +54,7 @@ def test_the_names_of_other_tools_are_found(tmp_path, vectors, metadata):
         ("", "a\n", "0 bytes"),
         ("1\t2\n", "", "ends after 0 lines"),
         ("1\t2\n3\t4\n", "a\n", "ends after 1 lines"),
-        ("1\t2\n3\t4\n", "a\nb\nc\n", "goes on at line 3"),
+        ("1\t2\n3\t4\n", "a\nb\nc\n", "continues at line 3"),
         ("1\t2\n3\n", "a\nb\n", "row 2 at byte 4 has 1 numbers where 2"),
         ("1\t2\n3\t4\t5\n", "a\nb\n", "row 2 at byte 4 has 3 numbers where 2"),
         ("1\t2\n3\n4\t5\t6\n", "a\nb\nc\n", "row 2 at byte 4 has 1 numbers"),  # as many numbers as there should be

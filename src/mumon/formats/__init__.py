@@ -1,8 +1,13 @@
 """Vectors on disk: one record per format, chosen by name, by extension, or by looking at the file.
 
-A reader opens a `Source`, whose rows come in blocks; a writer takes one. So a conversion needs the memory of a block,
-and `read_vectors` and `write_vectors` are the same readers and writers with all rows at once. A format's own file is
-imported when it is first used, so that asking which formats exist costs nothing.
+A reader opens a `Source`, whose rows come in blocks, and a writer takes one. So a conversion needs the memory of a few
+blocks, and `read_vectors` and `write_vectors` are the same readers and writers with all rows at once. A format's own
+module is imported when it is first used, so listing the formats costs nothing.
+
+Every writer is atomic: it writes beside the target, flushes to the disk, and renames. On Linux a model folder is
+replaced in one step. Elsewhere this takes two renames, and a power cut exactly between them leaves the old model under
+a hidden name. A reader checks whether the folder was replaced meanwhile, and then reads again. The same training with
+one thread writes the same bytes, except for `history.json`, which holds clock times.
 """
 
 from __future__ import annotations
@@ -31,67 +36,94 @@ from mumon.formats.base import (
 from mumon.formats.detection import COMPRESSED_SUFFIXES, detect_format_name
 from mumon.formats.paired_files import METADATA_ENDING, WORDS_ENDING, check_pair, name_side_file
 
-ALL = ("float32", "float16", "int8")
+ALL_DTYPES = ("float32", "float16", "int8")
 
 
 @dataclass(frozen=True)
 class Format:
-    """One on-disk format. The first extension is the usual one; "" stands for a name without extension."""
+    """One on-disk format.
+
+    Attributes
+    ----------
+    name
+        By which users choose it.
+    extensions
+        Of its files, the usual one first; "" is for names without an extension.
+    description
+        What the file holds, in a few words.
+    open
+        Opens a file, or its first rows only, as a `Source`.
+    write
+        Writes a `Source` with numbers of a dtype; None for a format that mumon only reads.
+    dtypes
+        The kinds of numbers that the format can hold.
+    side
+        The ending of its second file's name, if it has one.
+    """
 
     name: str
     extensions: tuple[str, ...]
     description: str
     open: Callable[[Path, int | None], AbstractContextManager[Source]]
-    write: Callable[[Path, Source, str], None] | None  # None: it is only read
+    write: Callable[[Path, Source, str], None] | None
     dtypes: tuple[str, ...] = ("float32",)
-    side: str = ""  # how the name of its second file ends, if it has one
+    side: str = ""
 
 
-def _later(module: str, function: str) -> Callable[..., Any]:
+def _import_lazily(module: str, function: str) -> Callable[..., Any]:
     def call(*arguments: Any) -> Any:
         return getattr(importlib.import_module(f"mumon.formats.{module}"), function)(*arguments)
 
     return call
 
 
-def _format(name: str, extensions: str, description: str, module: str, kind: str = "source", **options: Any) -> Format:
-    write = _later(module, f"write_{kind}") if extensions else None
+def _make_format(
+    name: str, extensions: str, description: str, module: str, kind: str = "source", **options: Any
+) -> Format:
+    write = _import_lazily(module, f"write_{kind}") if extensions else None
     endings = tuple(extensions.split(" ")) if extensions else ()
-    return Format(name, endings, description, _later(module, f"open_{kind}"), write, **options)
+    return Format(name, endings, description, _import_lazily(module, f"open_{kind}"), write, **options)
 
 
 FORMATS: dict[str, Format] = {
     entry.name: entry
     for entry in (
-        _format(
+        _make_format(
             "mumon",
             ".mumon ",
             "a directory of safetensors and JSON, which model2vec and sentence-transformers load too",
             "directory",
-            dtypes=ALL,
+            dtypes=ALL_DTYPES,
         ),
-        _format(
+        _make_format(
             "word2vec-text", ".txt .vec .w2v", "a line 'V D', then a line 'word number…' per word", "word2vec", "text"
         ),
-        _format(
+        _make_format(
             "word2vec-bin",
             ".bin",
             "a line 'V D', then per word its name, a space and D little-endian float32",
             "word2vec",
             "binary",
         ),
-        _format("glove", ".glove", "a line 'word number…' per word, no header", "glove"),
-        _format("npz", ".npz", "NumPy's arrays words, vectors and counts", "npz", dtypes=ALL),
-        _format("npy", ".npy", "NumPy's matrix, the words in NAME.words.txt", "npy", dtypes=ALL[:2], side=WORDS_ENDING),
-        _format("parquet", ".parquet", "the columns word, count and vector", "parquet", dtypes=ALL),
-        _format(
+        _make_format("glove", ".glove", "a line 'word number…' per word, no header", "glove"),
+        _make_format("npz", ".npz", "NumPy's arrays words, vectors and counts", "npz", dtypes=ALL_DTYPES),
+        _make_format(
+            "npy",
+            ".npy",
+            "NumPy's matrix, the words in NAME.words.txt",
+            "npy",
+            dtypes=ALL_DTYPES[:2],
+            side=WORDS_ENDING,
+        ),
+        _make_format("parquet", ".parquet", "the columns word, count and vector", "parquet", dtypes=ALL_DTYPES),
+        _make_format(
             "projector",
             ".tsv",
             "numbers between tabs, the words in NAME.metadata.tsv, for TensorBoard",
             "projector",
             side=METADATA_ENDING,
         ),
-        _format("fasttext-bin", "", "fastText's own model, with the n-grams of its words (only read)", "fasttext"),
+        _make_format("fasttext-bin", "", "fastText's own model, with the n-grams of its words (only read)", "fasttext"),
     )
 }
 ALIASES = {"koan": "glove", "fasttext-vec": "word2vec-text"}
@@ -99,21 +131,50 @@ ALIASES = {"koan": "glove", "fasttext-vec": "word2vec-text"}
 
 @contextmanager
 def open_vectors(path: str | os.PathLike[str], format: str | None = None, limit: int | None = None) -> Iterator[Source]:
-    """Open vectors to be read block by block, at most the first `limit` rows; every word comes once."""
+    """Open vectors to read them block by block; if a word is repeated, only its first row comes.
+
+    Parameters
+    ----------
+    path
+        A file or folder.
+    format
+        A name in `FORMATS`; None looks at the file.
+    limit
+        Read only this many rows from the start.
+
+    Yields
+    ------
+    Source
+    """
     from mumon.formats.blocks import drop_repeated_words
 
     source = Path(path)
     if limit is not None and limit < 1:
         raise OptionError(f"limit is {limit}; ask for at least 1 row")
-    chosen = detect(source) if format is None else _named(format)
+    chosen = detect(source) if format is None else _find_format(format)
     with ExitStack() as stack:
         with as_format_errors(source):
-            opened = stack.enter_context(chosen.open(source, limit))
-        yield drop_repeated_words(opened)
+            vectors = stack.enter_context(chosen.open(source, limit))
+        yield drop_repeated_words(vectors)
 
 
 def read_vectors(path: str | os.PathLike[str], format: str | None = None, limit: int | None = None) -> LoadedVectors:
-    """Read vectors, at most the first `limit` of them; without `format` the file itself tells what it is."""
+    """Read vectors into memory.
+
+    Parameters
+    ----------
+    path
+        A file or folder.
+    format
+        A name in `FORMATS`; None looks at the file.
+    limit
+        Read only this many rows from the start.
+
+    Returns
+    -------
+    LoadedVectors
+        Words, vectors and, where the format has them, counts.
+    """
     from mumon.formats.blocks import read_all
 
     with open_vectors(path, format, limit) as source:
@@ -129,40 +190,96 @@ def write_vectors(
     dtype: str = "float32",
     integer_keys: bool = False,
 ) -> None:
-    """Write vectors atomically; without `format` the extension of `path` decides.
+    """Write vectors atomically.
 
-    A mumon folder remembers `integer_keys`: that the words are the decimals of integers, which users know them as.
+    Parameters
+    ----------
+    path
+        The file or folder.
+    words
+        V different words.
+    vectors
+        A (V, D) matrix.
+    counts
+        How often each word was seen; formats without counts leave them out.
+    format
+        A name in `FORMATS`; None lets the extension of `path` choose.
+    dtype
+        How numbers are written: "float32", "float16" or "int8", if the format has it.
+    integer_keys
+        Whether the words are integers written as decimals; only a mumon folder records this.
     """
     target = Path(path)
     vectors = np.asarray(vectors, np.float32)
     chosen = writable(target, format, dtype)
     check_writable(words, vectors)
-    known = check_counts(counts, len(words), "counts")
-    source = make_source(
-        target, LoadedVectors(list(words), vectors, known), {"integer_keys": True} if integer_keys else None
-    )
+    loaded = LoadedVectors(list(words), vectors, check_counts(counts, len(words), "counts"))
+    source = make_source(target, loaded, {"integer_keys": True} if integer_keys else None)
     write_source(target, source, chosen, dtype)
 
 
 def write_source(target: Path, source: Source, format: Format, dtype: str = "float32") -> None:
-    """Write what a reader opened, block by block."""
+    """Write vectors block by block.
+
+    Parameters
+    ----------
+    target
+        The file or folder.
+    source
+        What `open_vectors` opened.
+    format
+        One that can be written.
+    dtype
+        How numbers are written.
+    """
     assert format.write is not None, format.name
     format.write(target, source, dtype)
 
 
 def format_for(path: str | os.PathLike[str], format: str | None = None) -> Format:
-    """The format in which something is written: the one named, or the one its extension stands for."""
+    """Choose the format to write: the one named, or the one that the extension of `path` belongs to.
+
+    Parameters
+    ----------
+    path
+        The file or folder to write.
+    format
+        A name in `FORMATS`, or None.
+
+    Returns
+    -------
+    Format
+
+    Raises
+    ------
+    OptionError
+        If there is no such format, or mumon cannot write it.
+    """
     target = Path(path)
     if target.suffix.lower() in COMPRESSED_SUFFIXES:
         raise OptionError(f"mumon writes no {target.suffix} files; write {target.stem} and compress it afterwards")
-    chosen = _by_extension(target) if format is None else _named(format)
+    chosen = _find_by_extension(target) if format is None else _find_format(format)
     if chosen.write is None:
-        raise OptionError(f"mumon reads {chosen.name} and does not write it; choose one of the {_writable_names()}")
+        raise OptionError(f"mumon reads {chosen.name} and does not write it; choose one of the {_list_writable()}")
     return chosen
 
 
 def writable(path: str | os.PathLike[str], format: str | None, dtype: str) -> Format:
-    """As `format_for`, of one that holds such numbers."""
+    """Choose the format to write as `format_for` does, and check that it holds numbers of `dtype`.
+
+    Parameters
+    ----------
+    path
+        The file or folder to write.
+    format
+        A name in `FORMATS`, or None.
+    dtype
+        "float32", "float16" or "int8".
+
+    Returns
+    -------
+    Format
+    """
     chosen = format_for(path, format)
     if dtype != "float32":
         from mumon.formats.precision import check_dtype
@@ -172,9 +289,19 @@ def writable(path: str | os.PathLike[str], format: str | None, dtype: str) -> Fo
 
 
 def check_target(path: str | os.PathLike[str], format: str | None = None) -> None:
-    """Refuse a place for a model or vectors before hours of work go into them.
+    """Check, before hours of training, that a model or vectors can be written to a path.
 
-    It must be possible to write there, and what is there already may only be an earlier model, or other vectors.
+    Parameters
+    ----------
+    path
+        The file or folder to write.
+    format
+        A name in `FORMATS`; None lets the extension choose.
+
+    Raises
+    ------
+    OptionError
+        If the path cannot be written, or holds something that is neither a model nor vectors.
     """
     from mumon.utils.atomic import check_directory_target, check_file_target
 
@@ -193,24 +320,34 @@ def check_target(path: str | os.PathLike[str], format: str | None = None) -> Non
 
 
 def detect(path: str | os.PathLike[str]) -> Format:
-    """The format of something that exists, from its bytes; the extension only settles what bytes cannot."""
+    """Detect the format of a file from its bytes, and from its extension where bytes are ambiguous.
+
+    Parameters
+    ----------
+    path
+        A file or folder that exists.
+
+    Returns
+    -------
+    Format
+    """
     return FORMATS[detect_format_name(Path(path))]
 
 
-def _named(name: str) -> Format:
+def _find_format(name: str) -> Format:
     found = FORMATS.get(ALIASES.get(name, name))
     if found is None:
         raise OptionError(f"{name!r} is not one of the {len(FORMATS)} formats; choose from {', '.join(FORMATS)}")
     return found
 
 
-def _by_extension(path: Path) -> Format:
+def _find_by_extension(path: Path) -> Format:
     for entry in FORMATS.values():
         if path.suffix.lower() in entry.extensions:
             return entry
-    raise OptionError(f"the extension {path.suffix!r} names no format; name one, or use one of {_writable_names()}")
+    raise OptionError(f"the extension {path.suffix!r} names no format; name one, or use one of {_list_writable()}")
 
 
-def _writable_names() -> str:
-    shown = (f"{entry.name} ({' '.join(filter(None, entry.extensions))})" for entry in FORMATS.values() if entry.write)
-    return ", ".join(shown)
+def _list_writable() -> str:
+    names = (f"{entry.name} ({' '.join(filter(None, entry.extensions))})" for entry in FORMATS.values() if entry.write)
+    return ", ".join(names)

@@ -1,4 +1,4 @@
-"""What every format shares: the thing read, rows on their way, streams, checks, and errors in one sentence."""
+"""What all formats share: `LoadedVectors`, `Source`, streams, checks, and errors in one sentence."""
 
 from __future__ import annotations
 
@@ -26,15 +26,23 @@ Counts = NDArray[np.int64]
 
 HEADER = re.compile(rb"\s*([+-]?\d{1,18})\s+([+-]?\d{1,18})\s*")
 MAX_HEADER_BYTES = 128
-BLOCK_NUMBERS = 1 << 20  # of a matrix in memory, in one block
+BLOCK_NUMBERS = 1 << 20  # in one block of a matrix that is in memory
 
 
 @dataclass(frozen=True)
 class LoadedVectors:
-    """What every reader returns: V words, their (V, D) float32 rows, and counts where the format keeps them.
+    """What `read_vectors` returns.
 
-    `subwords` are the rows of a fastText model from which words that it has no row for get vectors. `integer_keys` says
-    that the words are the decimals of integers and that users know them as such.
+    Attributes
+    ----------
+    words, vectors
+        V words and their (V, D) float32 matrix.
+    counts
+        How often each word was seen, if the format has counts.
+    subwords
+        The n-grams of a fastText model, of which vectors for other words are made.
+    integer_keys
+        Whether the words are integers written as decimals.
     """
 
     words: list[str]
@@ -45,7 +53,7 @@ class LoadedVectors:
 
 
 class Block(NamedTuple):
-    """Some rows that follow each other."""
+    """Some consecutive rows."""
 
     words: list[str]
     vectors: Floats
@@ -54,23 +62,61 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """Vectors on their way from a reader to a writer: what is known ahead, and the rows, a few megabytes at a time."""
+    """Vectors on their way from a reader to a writer.
+
+    Attributes
+    ----------
+    path
+        Where they are read from.
+    dim
+        D, the numbers in a row.
+    blocks
+        The rows, a few megabytes at a time.
+    rows
+        The largest number of rows that may come, if the reader knows it.
+    size_checked
+        Whether the file is large enough for that number of rows, so that memory may be reserved for them.
+    has_counts
+        Whether the blocks have counts.
+    text
+        How words are found in text: lowercase, tokenize, unk, integer_keys.
+    subwords
+        The n-grams of a fastText model.
+    loaded
+        All of the vectors, if they are mapped from the file and need no memory.
+    size, tell
+        The size of the file in bytes, and a function that returns how far it has been read.
+    """
 
     path: Path
     dim: int
     blocks: Iterator[Block]
-    rows: int | None = None  # how many there will be at most, if the reader can tell
-    size_checked: bool = False  # whether the file is large enough for them, so that memory may be asked for
-    has_counts: bool = False  # whether the blocks have counts
-    text: Mapping[str, Any] = field(default_factory=dict)  # of words: lowercase, tokenize, unk, integer_keys
+    rows: int | None = None
+    size_checked: bool = False
+    has_counts: bool = False
+    text: Mapping[str, Any] = field(default_factory=dict)
     subwords: Subwords | None = None
-    loaded: LoadedVectors | None = None  # all of it, where it is mapped from the file and costs no memory
-    size: int = 0  # of the file in bytes, and where reading stands in it
+    loaded: LoadedVectors | None = None
+    size: int = 0
     tell: Callable[[], int] | None = None
 
 
 def make_source(path: Path, loaded: LoadedVectors, text: Mapping[str, Any] | None = None) -> Source:
-    """Vectors that are in memory, on their way."""
+    """Make a `Source` of vectors that are in memory.
+
+    Parameters
+    ----------
+    path
+        Named in errors.
+    loaded
+        The vectors.
+    text
+        How words are found in text, if that is known.
+
+    Returns
+    -------
+    Source
+    """
     rows, dim = loaded.vectors.shape
     has_counts = loaded.counts is not None
     return Source(path, dim, _split_blocks(loaded), rows, True, has_counts, text or {}, loaded.subwords, loaded)
@@ -85,7 +131,7 @@ def _split_blocks(loaded: LoadedVectors) -> Iterator[Block]:
 
 
 class Stream(NamedTuple):
-    """An open file, unpacked, and how far into the packed one reading has come."""
+    """An open file, decompressed, and a function that returns how far the compressed file has been read."""
 
     file: IO[bytes]
     size: int
@@ -94,19 +140,19 @@ class Stream(NamedTuple):
 
 @contextmanager
 def open_stream(path: Path) -> Iterator[Stream]:
-    """Open for reading, unpacked if the file is compressed; the errors of what is done with it are left alone."""
+    """Open a file for reading and decompress it if necessary; errors inside the `with` block are not changed."""
     with as_format_errors(path):
         raw = _open_raw(path)
     with raw:
         with as_format_errors(path):
-            about = os.fstat(raw.fileno())
+            status = os.fstat(raw.fileno())
             stream = compression.decompress(raw)
-        regular = stat.S_ISREG(about.st_mode)
-        yield Stream(stream, about.st_size if regular else 0, raw.tell if regular else None)
+        regular = stat.S_ISREG(status.st_mode)
+        yield Stream(stream, status.st_size if regular else 0, raw.tell if regular else None)
 
 
 def is_compressed(path: Path) -> bool:
-    """Whether the file's first bytes announce a compression."""
+    """Say whether a file is compressed, judging by its first bytes."""
     with _open_raw(path) as raw:
         return compression.detect_compression(raw) is not None
 
@@ -118,7 +164,7 @@ def _open_raw(path: Path) -> io.BufferedReader:
 
 
 def check_writable(words: Sequence[str], vectors: Floats) -> None:
-    """Refuse what no reader would accept back: no rows, a row without a word, a word twice, numbers not finite."""
+    """Refuse what no reader would accept: no rows, a row without a word, a repeated word, or nan and inf."""
     if vectors.ndim != 2 or len(words) != len(vectors) or not vectors.size:
         shape = " x ".join(map(str, vectors.shape))
         raise FormatError(f"{len(words)} words and a matrix of {shape} cannot be saved; give one row of numbers each")
@@ -129,7 +175,7 @@ def check_writable(words: Sequence[str], vectors: Floats) -> None:
 
 
 def _check_words(words: Sequence[str]) -> None:
-    """Refuse a word twice and words that are not UTF-8: all at once, one by one only to say which."""
+    """Refuse repeated words and words that are not UTF-8; look at single words only to name one in the error."""
     try:
         "".join(words).encode()
         if len(set(words)) == len(words):
@@ -149,7 +195,7 @@ def _check_words(words: Sequence[str]) -> None:
 
 
 def find_non_finite_row(vectors: Floats, block: int = 1024) -> int | None:
-    """The first row holding nan or inf, found without a V x D array of answers."""
+    """Find the first row that holds nan or inf, without making a V x D array of booleans."""
     for start in range(0, len(vectors), block):
         finite = np.isfinite(vectors[start : start + block]).all(axis=1)
         if not finite.all():
@@ -158,14 +204,14 @@ def find_non_finite_row(vectors: Floats, block: int = 1024) -> int | None:
 
 
 def check_finite(path: Path, vectors: Floats, first: int) -> None:
-    """Refuse rows of a file that hold nan or inf; `first` is how many rows came before."""
+    """Refuse rows of a file that hold nan or inf; `first` is the number of the first of them, from 0."""
     bad = find_non_finite_row(vectors)
     if bad is not None:
         raise FormatError(f"{path}: row {first + bad + 1} holds nan or inf; remove the row")
 
 
 def check_counts(counts: Any, V: int, where: str) -> Counts | None:
-    """Counts as an array, or one sentence about what is wrong with them."""
+    """Check that counts are V whole numbers of at least 0, and return them as an array; `where` begins an error."""
     if counts is None:
         return None
     try:
@@ -184,7 +230,7 @@ def check_counts(counts: Any, V: int, where: str) -> Counts | None:
 
 @contextmanager
 def as_format_errors(path: Path) -> Iterator[None]:
-    """What a missing or damaged file makes the operating system or a decompressor raise, in one sentence."""
+    """Turn errors of the operating system or a decompressor into a FormatError of one sentence."""
     try:
         yield
     except MumonError:

@@ -1,4 +1,4 @@
-"""Rows between readers and writers: each word once, gathered into a matrix, cut to another size."""
+"""Blocks of rows between readers and writers: drop repeated words, join blocks, or change their size."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import numpy as np
 from mumon.errors import FormatError
 from mumon.formats.base import Block, Floats, LoadedVectors, Source, as_format_errors
 
-FIRST_NUMBERS = 1 << 20  # room made before the number of rows is known
+FIRST_NUMBERS = 1 << 20  # reserved while the number of rows is unknown
 
 log = logging.getLogger(__name__)
 
 
 def drop_repeated_words(source: Source) -> Source:
-    """What a reader gives, with its errors in one sentence and every word once."""
+    """Return a source in which every word comes once and errors are one sentence."""
     if source.loaded is not None:
         return source
-    return replace(source, blocks=_first_ones(source))
+    return replace(source, blocks=_keep_first_rows(source))
 
 
-def _guarded(source: Source) -> Iterator[Block]:
-    """Blocks, whose reading alone is guarded: what goes wrong where they are written is another matter."""
+def _read_blocks(source: Source) -> Iterator[Block]:
+    """Read blocks; only errors of reading are translated, not those of the writer that takes the blocks."""
     while True:
         with as_format_errors(source.path):
             block = next(source.blocks, None)
@@ -33,38 +33,38 @@ def _guarded(source: Source) -> Iterator[Block]:
         yield block
 
 
-def _first_ones(source: Source) -> Iterator[Block]:
-    """Published files do repeat words, and bytes that are not UTF-8 can make two alike: the first one counts."""
+def _keep_first_rows(source: Source) -> Iterator[Block]:
+    """Keep the first row of each word: published files repeat words, and replaced bytes can make two words equal."""
     seen: set[str] = set()
     dropped: list[str] = []
-    counted = 0.0
-    for block in _guarded(source):
-        counted += _counted(source, block)
+    total = 0.0
+    for block in _read_blocks(source):
+        total += _sum_counts(source, block)
         fresh = set(block.words)
         if len(fresh) == len(block.words) and seen.isdisjoint(fresh):
             seen |= fresh
             yield block
             continue
-        kept = []
+        fresh_rows = []
         for row, word in enumerate(block.words):
             if word in seen:
                 dropped.append(word)
             else:
                 seen.add(word)
-                kept.append(row)
-        if kept:
-            counts = None if block.counts is None else block.counts[kept]
-            yield Block([block.words[row] for row in kept], block.vectors[kept], counts)
+                fresh_rows.append(row)
+        if fresh_rows:
+            counts = None if block.counts is None else block.counts[fresh_rows]
+            yield Block([block.words[row] for row in fresh_rows], block.vectors[fresh_rows], counts)
     if not seen:
         raise FormatError(f"{source.path} holds 0 rows; write or download it again")
-    if counted >= 2.0**63:
+    if total >= 2.0**63:
         raise FormatError(f"{source.path}: the counts of its {len(seen)} words add up to 2^63 or more; correct them")
     if dropped:
         log.warning("%s: left out %d rows that repeat a word, like %r", source.path, len(dropped), dropped[0])
 
 
-def _counted(source: Source, block: Block) -> float:
-    """How often the words of a block were seen in training; refused if that cannot be."""
+def _sum_counts(source: Source, block: Block) -> float:
+    """Return the sum of the counts of a block; refuse counts below 0."""
     if block.counts is None or not len(block.counts):
         return 0.0
     if block.counts.min() < 0:
@@ -76,7 +76,7 @@ def _counted(source: Source, block: Block) -> float:
 
 
 def read_all(source: Source) -> LoadedVectors:
-    """All rows in one matrix, which grows as they come, so that no header has to be believed."""
+    """Read all rows into one matrix, which grows as they come, so that a wrong header cannot exhaust the memory."""
     if source.loaded is not None:
         return source.loaded
     capacity = source.rows if source.size_checked and source.rows else max(1, FIRST_NUMBERS // source.dim)
@@ -86,7 +86,7 @@ def read_all(source: Source) -> LoadedVectors:
     for block in source.blocks:
         start, end = len(words), len(words) + len(block.words)
         if end > len(matrix):
-            # refcheck=False: nobody else holds the matrix yet; realloc avoids a second copy of it
+            # refcheck=False: nothing else refers to the matrix yet; realloc avoids a second copy of it
             matrix.resize((max(end, 2 * len(matrix)), source.dim), refcheck=False)
         matrix[start:end] = block.vectors
         words += block.words
@@ -97,27 +97,27 @@ def read_all(source: Source) -> LoadedVectors:
 
 
 def resize_blocks(source: Source, rows: int) -> Iterator[Block]:
-    """The same rows in blocks of exactly so many, but for the last."""
-    held: list[Block] = []
+    """Yield the same rows in blocks of exactly `rows`, except for the last."""
+    waiting: list[Block] = []
     count = 0
     for block in source.blocks:
         start = 0
         while start < len(block.words):
             end = min(len(block.words), start + rows - count)
             part = slice(start, end)
-            held.append(
+            waiting.append(
                 Block(block.words[part], block.vectors[part], None if block.counts is None else block.counts[part])
             )
             count += end - start
             start = end
             if count == rows:
-                yield _joined(held)
-                held, count = [], 0
-    if held:
-        yield _joined(held)
+                yield _join_blocks(waiting)
+                waiting, count = [], 0
+    if waiting:
+        yield _join_blocks(waiting)
 
 
-def _joined(blocks: list[Block]) -> Block:
+def _join_blocks(blocks: list[Block]) -> Block:
     if len(blocks) == 1:
         return blocks[0]
     counts = [block.counts for block in blocks if block.counts is not None]

@@ -1,10 +1,10 @@
-"""A checkpoint on disk: a model directory, and checkpoint.json, which says where training stood.
+"""A checkpoint on disk: a model directory, and checkpoint.json, which says how far training was.
 
     model.safetensors, vocab.json, config.json, history.json   as in every model directory
     checkpoint.json    the plan of the run, its position, digests of corpus and vocabulary, checksums of the other files
 
-checkpoint.json is written last and the directory is renamed when all of it is on the disk, so a checkpoint that has its
-name is whole; the checksums are for disks that forget. Without it, it is a model: any command reads it.
+checkpoint.json is written last, and the directory is renamed when all of it is on the disk, so a checkpoint with its
+final name is complete. The checksums detect disks that lose data. A checkpoint is also a model that any command reads.
 """
 
 from __future__ import annotations
@@ -24,40 +24,55 @@ from mumon.utils.strict_json import parse
 
 STATE_NAME = "checkpoint.json"
 FORMAT, FORMAT_VERSION = "mumon checkpoint", 1
-FILES = (CONFIG_NAME, HISTORY_NAME, TENSORS_NAME, VOCAB_NAME)  # that a state has checksums of
-AT_ONCE = 1 << 20
+CHECKSUM_FILES = (CONFIG_NAME, HISTORY_NAME, TENSORS_NAME, VOCAB_NAME)
+CHUNK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
 class CheckpointState:
-    """Where a run stood, beside its matrices and its history."""
+    """How far a run was, beside its matrices and its history; the fields are the keys of checkpoint.json."""
 
-    run: str  # all checkpoints of a run have the same
+    run: str  # an identifier that all checkpoints of a run share
     mumon_version: str
-    plan: dict[str, Any]  # everything that decides the result, by name
+    plan: dict[str, Any]  # every option that decides the result
     schedule: dict[str, Any]  # of the learning rate, as it was when the run began
-    first_epoch: int  # how many epochs the model had before the run
-    blocks: int  # of one epoch
-    tally: dict[str, Any]  # of the epoch that was under way
-    corpus: str
+    first_epoch: int  # the number of epochs before the run
+    blocks: int  # in one epoch
+    tally: dict[str, Any]  # totals of the epoch that was under way
+    corpus: str  # a digest
     corpus_tokens: int
-    vocabulary: str
+    vocabulary: str  # a digest
 
 
 def write_state(folder: Path, state: CheckpointState) -> None:
-    """Write checkpoint.json into a folder that has everything else."""
-    checksums = {path.name: _checksum(path) for path in sorted(folder.iterdir())}
+    """Write checkpoint.json into a folder that has all the other files already."""
+    checksums = {path.name: _compute_checksum(path) for path in sorted(folder.iterdir())}
     record = {"format": FORMAT, "format_version": FORMAT_VERSION, **asdict(state), "checksums": checksums}
     (folder / STATE_NAME).write_text(json.dumps(record, allow_nan=False, indent=2) + "\n", "utf-8")
 
 
 def read_checkpoint(folder: Path) -> tuple[LoadedModel, CheckpointState]:
-    """Read a checkpoint; anything that is not as it was written is a FormatError."""
+    """Read a checkpoint and check it.
+
+    Parameters
+    ----------
+    folder
+        The checkpoint.
+
+    Returns
+    -------
+    (LoadedModel, CheckpointState)
+
+    Raises
+    ------
+    FormatError
+        If anything is not as it was written.
+    """
     state, checksums = _read_state(folder / STATE_NAME)
     for name, checksum in checksums.items():
-        if name not in FILES or not (folder / name).is_file():
+        if name not in CHECKSUM_FILES or not (folder / name).is_file():
             raise FormatError(f"{folder} has no {name[:40]!r}, one of its {len(checksums)} files")
-        if _checksum(folder / name) != checksum:
+        if _compute_checksum(folder / name) != checksum:
             raise FormatError(f"{folder / name} is not what was written: its checksum is not {checksum!r:.40}")
     model = load_model(folder)
     if digest_vocabulary(model.words) != state.vocabulary:
@@ -68,7 +83,7 @@ def read_checkpoint(folder: Path) -> tuple[LoadedModel, CheckpointState]:
 
 
 def read_run_id(folder: Path) -> str | None:
-    """Which run a checkpoint belongs to; None if it does not say."""
+    """Return the identifier of the run that a checkpoint belongs to, or None if it cannot be read."""
     try:
         return _read_state(folder / STATE_NAME)[0].run
     except FormatError:
@@ -80,8 +95,8 @@ def _read_state(path: Path) -> tuple[CheckpointState, dict[str, int]]:
     try:
         record = parse(path.read_bytes())
         if record["format"] != FORMAT or record["format_version"] != FORMAT_VERSION:
-            about = f"{record['format']!r:.40} {record['format_version']!r:.40}"
-            raise ValueError(f"format {about} where {FORMAT!r} {FORMAT_VERSION} was expected")
+            found = f"{record['format']!r:.40} {record['format_version']!r:.40}"
+            raise ValueError(f"format {found} where {FORMAT!r} {FORMAT_VERSION} was expected")
         values = {field.name: record[field.name] for field in fields(CheckpointState)}
         for field in fields(CheckpointState):
             if type(values[field.name]) is not kinds[str(field.type)]:
@@ -97,16 +112,16 @@ def _read_state(path: Path) -> tuple[CheckpointState, dict[str, int]]:
 
 
 def digest_vocabulary(words: list[str]) -> str:
-    """A digest of the words in their order."""
+    """Return a digest of the words in their order."""
     digest = hashlib.blake2b(digest_size=16)
     for word in words:
         digest.update(word.encode("utf-8", "surrogatepass") + b"\n")
     return digest.hexdigest()
 
 
-def _checksum(path: Path) -> int:
+def _compute_checksum(path: Path) -> int:
     checksum = 0
     with path.open("rb") as file:
-        while part := file.read(AT_ONCE):
+        while part := file.read(CHUNK_BYTES):
             checksum = zlib.crc32(part, checksum)
     return checksum

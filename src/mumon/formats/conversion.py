@@ -1,4 +1,4 @@
-"""From one format to another, a block of rows at a time."""
+"""Conversion from one format to another, a block of rows at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mumon.utils.progress import Progress
 
 @dataclass
 class Conversion:
-    """What was written; `rows` is how many are there so far."""
+    """What was written: the format, the numbers in a row, their dtype, and the rows so far."""
 
     format: str
     dim: int
@@ -31,10 +31,29 @@ def convert(
     dtype: str = "float32",
     progress: Progress | None = None,
 ) -> Conversion:
-    """Write what is at `source` to `target`, as formats and options say.
+    """Convert vectors from one format to another.
 
-    A model folder becomes a model folder with all that training needs, unless it is cut by `limit` or `dtype`.
+    A model folder becomes a model folder with all that training needs, unless `limit` or `dtype` reduces it.
 
+    Parameters
+    ----------
+    source, target
+        The file or folder to read, and the one to write.
+    from_format, to_format
+        Their formats, as names in `mumon.formats.FORMATS`; None looks at the file, or at the extension of `target`.
+    limit
+        Convert only this many rows from the start.
+    dtype
+        How numbers are written: "float32", "float16" or "int8".
+    progress
+        Where to report progress.
+
+    Returns
+    -------
+    Conversion
+
+    Examples
+    --------
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
     >>> _ = (folder / "v.txt").write_text("2 3\\na 1 2 3\\nb 4 5 6\\n")
@@ -51,13 +70,13 @@ def convert(
             return Conversion(chosen.name, model.vectors.shape[1], dtype, len(model.words))
     with open_vectors(source, from_format, limit) as vectors:
         done = Conversion(chosen.name, vectors.dim, dtype)
-        reported = replace(vectors, blocks=_reported(vectors, done, progress or Progress()))
-        write_source(Path(target), reported, chosen, dtype)
+        counted = replace(vectors, blocks=_report_progress(vectors, done, progress or Progress()))
+        write_source(Path(target), counted, chosen, dtype)
     return done
 
 
-def _reported(source: Source, done: Conversion, progress: Progress) -> Iterator[Block]:
-    """The same blocks, counted; progress is told in bytes of the file that is read where those are known."""
+def _report_progress(source: Source, done: Conversion, progress: Progress) -> Iterator[Block]:
+    """Yield the same blocks and count them; progress is in bytes of the file that is read, where these are known."""
     tell = source.tell
     progress.start("converting", source.size if tell else source.rows or 0, "bytes" if tell else "rows")
     for block in source.blocks:

@@ -8,11 +8,11 @@
     modules.json        what sentence-transformers looks for
 
 Row i of embeddings is word i of vocab.json. When the settings name an unknown word that was trained ("unk") there is
-no row of zeros: that word's row plays its part. The same training with one thread gives the same bytes in every file
-but history.json.
+no row of zeros, and that word's row is used instead. The same training with one thread gives the same bytes in every
+file except history.json.
 
-Bare vectors may be float16 or int8, the latter with a scale per row in a tensor "weights", by which the other two
-libraries multiply as well. Such a folder answers questions; there is no output matrix, and no training to go on with.
+Vectors without training may be float16 or int8, the latter with a scale per row in a tensor "weights", by which the
+other two libraries multiply as well. Such a folder has no output matrix, so its training cannot be continued.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ from mumon.utils.strict_json import parse
 FORMAT_VERSION = 1
 VOCAB_NAME = "vocab.json"
 HISTORY_NAME = "history.json"
-MOST_READINGS = 100  # of a model that is replaced again and again
+MAX_READ_ATTEMPTS = 100  # for a model that is replaced again and again
 
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A model directory in memory; `config` is the dictionary that was given to `save_model`."""
+    """A model directory in memory; `config` is what `save_model` was called with."""
 
     words: list[str]
     counts: Counts | None
@@ -62,22 +62,22 @@ class LoadedModel:
     output: Floats | None
     config: dict[str, Any]
     history: list[dict[str, Any]]
-    text: dict[str, Any] = field(default_factory=dict)  # how text becomes words, of vectors without training
+    text: dict[str, Any] = field(default_factory=dict)  # how text is split into words, for vectors without training
 
 
 @contextmanager
 def open_source(path: Path, limit: int | None = None) -> Iterator[Source]:
-    """The vectors alone, for the registry of formats."""
+    """Open the vectors alone, for the registry of formats."""
     model = load_model(path, output=False)
     counts = None if model.counts is None else model.counts[:limit]
-    text = _text_settings(model.config or model.text)
+    text = _select_text_settings(model.config or model.text)
     integers = has_integer_keys(text, model.words, path)
     loaded = LoadedVectors(model.words[:limit], model.vectors[:limit], counts, integer_keys=integers)
     yield make_source(path, loaded, text)
 
 
 def write_source(path: Path, source: Source, dtype: str) -> None:
-    """The vectors alone, row by row, for the registry of formats."""
+    """Write the vectors alone, block by block, for the registry of formats."""
     words: list[str] = []
     counts: list[Counts] = []
     text = dict(source.text)
@@ -89,27 +89,42 @@ def write_source(path: Path, source: Source, dtype: str) -> None:
                 words += block.words
                 if block.counts is not None:
                     counts.append(block.counts)
-            about = ModelDescription(words, np.concatenate(counts) if counts else None, source.dim, text.get("unk"))
-            writer.finish(about.zero_row)
-        about.write(directory, {}, (), dtype, text)
-        about.write_library_files(directory, text)
+            known = np.concatenate(counts) if counts else None
+            description = ModelDescription(words, known, source.dim, text.get("unk"))
+            writer.finish(description.zero_row)
+        description.write(directory, {}, (), dtype, text)
+        description.write_library_files(directory, text)
 
 
-def _text_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a model's settings tells how its words are found in text."""
+def _select_text_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Select the settings that say how words are found in text."""
     flags = ("lowercase", "tokenize", "integer_keys")
-    kept: dict[str, Any] = {name: True for name in flags if settings.get(name) is True}
-    return {**kept, "unk": settings["unk"]} if isinstance(settings.get("unk"), str) else kept
+    selected: dict[str, Any] = {name: True for name in flags if settings.get(name) is True}
+    return {**selected, "unk": settings["unk"]} if isinstance(settings.get("unk"), str) else selected
 
 
 def has_integer_keys(settings: Mapping[str, Any], words: Sequence[str], path: str | os.PathLike[str]) -> bool:
-    """Whether the words are the decimals of integers and their users' keys are these; refused if they cannot be."""
+    """Say whether the words of a model are integers written as decimals.
+
+    Parameters
+    ----------
+    settings
+        The model's settings, of which `integer_keys` says so.
+    words
+        The words, which are checked if it does.
+    path
+        Of the model, for the error.
+
+    Returns
+    -------
+    bool
+    """
     if settings.get("integer_keys") is not True:
         return False
     for row, word in enumerate(words):
         if not re.fullmatch(r"0|-?[1-9][0-9]{0,4000}", word):
             raise FormatError(
-                f"{os.fspath(path)} says that its words are integers, and word {row + 1} is {word[:60]!r}; save anew"
+                f"{os.fspath(path)} has integers as words, but word {row + 1} is {word[:60]!r}; save it again"
             )
     return True
 
@@ -125,8 +140,26 @@ def save_model(
 ) -> None:
     """Write a model directory atomically.
 
-    Of `config`, `lowercase`, `tokenize` and `unk` also shape tokenizer.json; the rest is kept for `load_model`.
+    Parameters
+    ----------
+    path
+        The directory, which is replaced if it is a model.
+    words
+        V different words.
+    counts
+        How often each was seen, or None.
+    vectors
+        The (V, D) matrix of word vectors.
+    output
+        The (V, D) output matrix, which further training needs.
+    config
+        Settings as plain JSON values; `load_model` returns them. `lowercase`, `tokenize` and `unk` also shape
+        tokenizer.json.
+    history
+        A record for each epoch.
 
+    Examples
+    --------
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "tiny.mumon"
     >>> save_model(path, ["a", "b"], None, np.eye(2, dtype=np.float32), config={"window": 5})
@@ -142,20 +175,28 @@ def save_model(
         if bad is not None:
             raise FormatError(f"row {bad + 1} of output holds nan or inf; train the model again")
     training = dict(config or {})
-    about = ModelDescription(words, counts, vectors.shape[1], training.get("unk"))
+    description = ModelDescription(words, counts, vectors.shape[1], training.get("unk"))
     with atomic_directory(path) as directory:
-        about.write(directory, training, history)
-        write_tensors(directory, vectors, output, about.zero_row)
-        about.write_library_files(directory, training)
+        description.write(directory, training, history)
+        write_tensors(directory, vectors, output, description.zero_row)
+        description.write_library_files(directory, training)
 
 
 class ModelDescription:
-    """Everything of a model directory that its matrices do not say; the words are checked when it is made."""
+    """All of a model directory except its matrices; the words are checked when it is made.
+
+    Parameters
+    ----------
+    words, counts
+        The words, and how often each was seen, or None.
+    dim
+        The numbers in a row.
+    unk
+        The unknown word that was trained, or None: then a row of zeros with an unused name is added.
+    """
 
     def __init__(self, words: Sequence[str], counts: Counts | None, dim: int, unk: Any) -> None:
-        from mumon.formats.tokenizer import choose_unknown_token
-
-        self.unk = choose_unknown_token(words, unk)
+        self.unk = unk if isinstance(unk, str) else _find_free_name(words)
         self.zero_row = self.unk not in set(words)
         checked = check_counts(counts, len(words), "counts")
         self._shape = len(words), dim
@@ -169,8 +210,22 @@ class ModelDescription:
         dtype: str = "float32",
         text: Mapping[str, Any] | None = None,
     ) -> None:
-        """Write config.json, vocab.json and history.json."""
-        config = _config(self._shape, self.zero_row, dict(training), dtype)
+        """Write config.json, vocab.json and history.json.
+
+        Parameters
+        ----------
+        directory
+            Where to write.
+        training
+            The settings of the training; empty for vectors without training.
+        history
+            A record for each epoch; without any, history.json is not written.
+        dtype
+            Of the vectors.
+        text
+            How text is split into words, for vectors without training.
+        """
+        config = _build_config(self._shape, self.zero_row, dict(training), dtype)
         _write_json(directory / CONFIG_NAME, {**config, "text": dict(text)} if text else config, indent=2)
         _write_json(directory / VOCAB_NAME, self._vocab)
         if history:
@@ -178,46 +233,82 @@ class ModelDescription:
 
     def write_library_files(self, directory: Path, text: Mapping[str, Any]) -> None:
         """Write tokenizer.json and modules.json, which model2vec and sentence-transformers need."""
-        from mumon.formats.tokenizer import tokenizer  # it needs the corpus package, which loading does not
-
         words = self._vocab["words"]
         entries = [*words, self.unk] if self.zero_row else words
-        _write_json(directory / "tokenizer.json", tokenizer(entries, self.unk, text))
+        _write_json(directory / "tokenizer.json", _build_tokenizer(entries, self.unk, text))
         module = {"idx": 0, "name": "0", "path": ".", "type": "sentence_transformers.models.StaticEmbedding"}
         _write_json(directory / "modules.json", [module], indent=2)
 
 
-def load_model(path: str | os.PathLike[str], *, output: bool = True) -> LoadedModel:
-    """Read a model directory, checking each file against the others; `output=False` leaves the output matrix.
+def _find_free_name(words: Sequence[str]) -> str:
+    """Return a name for unknown words that is not a word."""
+    taken, name, number = set(words), "[UNK]", 0
+    while name in taken:
+        number += 1
+        name = f"[UNK{number}]"
+    return name
 
-    The files are those of one model even while another process saves over it: if the directory was replaced meanwhile,
-    it is read again.
+
+def _build_tokenizer(entries: Sequence[str], unk: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Build what the `tokenizers` library would save for a WordLevel model."""
+    from mumon.corpus.text import WORD  # imported here because loading does not need the corpus package
+
+    words_only = {"type": "Split", "pattern": {"Regex": WORD}, "behavior": "Removed", "invert": True}
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [],
+        "normalizer": {"type": "Lowercase"} if settings.get("lowercase") else None,
+        "pre_tokenizer": words_only if settings.get("tokenize") else {"type": "WhitespaceSplit"},
+        "post_processor": None,
+        "decoder": None,
+        "model": {"type": "WordLevel", "vocab": dict(zip(entries, range(len(entries)), strict=True)), "unk_token": unk},
+    }
+
+
+def load_model(path: str | os.PathLike[str], *, output: bool = True) -> LoadedModel:
+    """Read a model directory, checking each file against the others.
+
+    The files always belong to one model: if another process replaced the directory meanwhile, it is read again.
+
+    Parameters
+    ----------
+    path
+        The directory.
+    output
+        Whether to read the output matrix.
+
+    Returns
+    -------
+    LoadedModel
+        Its matrices are mapped from the file.
     """
     directory = Path(path)
-    for _ in range(MOST_READINGS):
-        identity = _identity(directory)
+    for _ in range(MAX_READ_ATTEMPTS):
+        identity = _identify(directory)
         try:
-            loaded = _load(directory, output)
-        except Exception:  # files of two models fit together in no way at all
-            if identity == _identity(directory):
+            loaded = _load_once(directory, output)
+        except Exception:  # files of two different models do not fit together
+            if identity == _identify(directory):
                 raise
         else:
-            if identity == _identity(directory):
+            if identity == _identify(directory):
                 return loaded
-    raise FormatError(f"{directory} was replaced {MOST_READINGS} times while it was read; load it when that is over")
+    raise FormatError(f"{directory} was replaced {MAX_READ_ATTEMPTS} times while it was read; load it later")
 
 
-def _identity(directory: Path) -> tuple[int, int, int] | None:
+def _identify(directory: Path) -> tuple[int, int, int] | None:
     try:
         stat = directory.stat()
     except OSError:
         return None
-    return stat.st_dev, stat.st_ino, stat.st_ctime_ns  # with the time of its last rename: numbers are given out again
+    return stat.st_dev, stat.st_ino, stat.st_ctime_ns  # the last, because inode numbers are reused
 
 
-def _load(directory: Path, output: bool) -> LoadedModel:
+def _load_once(directory: Path, output: bool) -> LoadedModel:
     config = _read_config(directory)
-    V, D = _size(config, "vocab_size", directory), _size(config, "vector_size", directory)
+    V, D = _read_size(config, "vocab_size", directory), _read_size(config, "vector_size", directory)
     words, counts = _read_vocab(directory / VOCAB_NAME, V)
     vectors, out = read_tensors(directory / TENSORS_NAME, V, D, config["unknown_row"], output)
     history, text = _read_history(directory / HISTORY_NAME), config.get("text")
@@ -225,7 +316,7 @@ def _load(directory: Path, output: bool) -> LoadedModel:
 
 
 def is_trainable(path: str | os.PathLike[str]) -> bool:
-    """Whether a model directory says how it was trained, as a conversion of bare vectors does not."""
+    """Say whether a model directory has settings of a training, which one converted from vectors has not."""
     return bool(_read_config(Path(path))["training"])
 
 
@@ -240,16 +331,16 @@ def _read_config(directory: Path) -> dict[str, Any]:
     if config.get("format") != FORMAT_MARKER:
         raise FormatError(f"{directory} is not a mumon model: its {CONFIG_NAME} has no format 'mumon'; check the name")
     if config.get("format_version") != FORMAT_VERSION:
-        shown = reprlib.repr(config.get("format_version"))
+        found = reprlib.repr(config.get("format_version"))
         raise FormatError(
-            f"{directory} has format version {shown} where this mumon reads {FORMAT_VERSION}; install a newer mumon"
+            f"{directory} has format version {found} where this mumon reads {FORMAT_VERSION}; install a newer mumon"
         )
     if not isinstance(config.get("training"), dict) or not isinstance(config.get("unknown_row"), bool):
         raise FormatError(f"{directory / CONFIG_NAME} has no usable training or unknown_row; save the model again")
     return config
 
 
-def _config(shape: tuple[int, ...], zero_row: bool, training: dict[str, Any], dtype: str) -> dict[str, Any]:
+def _build_config(shape: tuple[int, ...], zero_row: bool, training: dict[str, Any], dtype: str) -> dict[str, Any]:
     V, D = shape
     config = {
         "format": FORMAT_MARKER,
@@ -281,7 +372,7 @@ def _write_json(path: Path, value: Any, indent: int | None = None) -> None:
 
 
 def _read_json(path: Path) -> dict[str, Any]:
-    if not path.is_file():  # nor a pipe or device, which might never end
+    if not path.is_file():  # a pipe or device might never end
         raise FormatError(f"{path.parent} has no {path.name}; it is not a whole mumon model, so save it again")
     try:
         value = parse(path.read_bytes())
@@ -292,7 +383,7 @@ def _read_json(path: Path) -> dict[str, Any]:
     return value
 
 
-def _size(config: dict[str, Any], key: str, directory: Path) -> int:
+def _read_size(config: dict[str, Any], key: str, directory: Path) -> int:
     value = config.get(key)
     if type(value) is not int or not 1 <= value < 1 << 63:
         raise FormatError(
@@ -323,5 +414,5 @@ def _read_vocab(path: Path, V: int) -> tuple[list[str], Counts | None]:
         )
     counts = vocab.get("counts")
     if isinstance(counts, list) and not set(map(type, counts)) <= {int}:
-        counts = []  # NumPy would make all as large as the largest, were there strings
+        counts = []  # refused below; with strings among them NumPy would make all as wide as the widest
     return words, check_counts(counts, V, str(path))

@@ -22,26 +22,26 @@ from mumon.formats.text_rows import (
 )
 from mumon.utils.atomic import atomic_file
 
-SAMPLE_ROWS = 100  # rows that vote on D
+SAMPLE_ROWS = 100  # rows that decide on D by vote
 
 
 @contextmanager
 def open_source(path: Path, limit: int | None = None) -> Iterator[Source]:
-    """Read GloVe text; D is what most of the first rows agree on."""
+    """Open GloVe text; D is what most of the first rows agree on."""
     with open_stream(path) as stream:
         with as_format_errors(path):
             blocks = read_line_blocks(stream.file, 0, path)
             first = next(blocks, None)
         if first is None:
             raise FormatError(f"{path} is empty (0 bytes of vectors); write or download it again")
-        dim = _agreed_dim(line.rstrip(b" \r") for line in first[1][:SAMPLE_ROWS])
+        dim = _vote_dim(line.rstrip(b" \r") for line in first[1][:SAMPLE_ROWS])
         if dim == 0:
             raise FormatError(f"{path}: row 1 at byte 0 has 0 numbers after its word; is this a file of vectors?")
-        rows = _blocks(TextRows(path, dim), chain([first], blocks), limit)
+        rows = _read_blocks(TextRows(path, dim), chain([first], blocks), limit)
         yield Source(path, dim, rows, limit, size=stream.size, tell=stream.tell)
 
 
-def _blocks(rows: TextRows, lines: Iterable[Lines], limit: int | None) -> Iterator[Block]:
+def _read_blocks(rows: TextRows, lines: Iterable[Lines], limit: int | None) -> Iterator[Block]:
     for words, vectors in rows.parse(lines, limit):
         yield Block(decode_words(words), vectors)
 
@@ -57,16 +57,19 @@ def write_source(path: Path, source: Source, dtype: str) -> None:
 
 
 def _check_sample(sample: list[bytes], dim: int) -> None:
-    # Of very long rows the reader's first block holds fewer to vote than the sample: then none may mislead it.
-    alone = sum(map(len, sample)) + NUMBER_BYTES * dim * len(sample) > BLOCK_BYTES
-    if _agreed_dim(sample) or (alone and any(map(count_trailing_numbers, sample))):
+    # Of very long rows the reader's first block holds fewer than the sample: then none may end in a number.
+    few = sum(map(len, sample)) + NUMBER_BYTES * dim * len(sample) > BLOCK_BYTES
+    if _vote_dim(sample) or (few and any(map(count_trailing_numbers, sample))):
         raise FormatError(
             f"{sample[0].decode()[:60]!r} and others of the first {len(sample)} words end in a number, which GloVe "
             "text cannot tell from a vector; save as word2vec-text or mumon"
         )
 
 
-def _agreed_dim(lines: Iterable[bytes]) -> int:
-    """D by vote: a word that ends in a number ('windows 95') or a cut row must not decide alone; ties go low."""
+def _vote_dim(lines: Iterable[bytes]) -> int:
+    """Choose D by vote, so that a word that ends in a number ('windows 95') or a cut row does not decide alone.
+
+    Of several with as many votes the lowest wins.
+    """
     votes = Counter(count_trailing_numbers(line) for line in lines)
     return max(sorted(votes), key=lambda dim: votes[dim])

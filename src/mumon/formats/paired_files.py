@@ -1,4 +1,4 @@
-"""Formats of two files, a matrix and the words of its rows beside it: never the one without the other."""
+"""Formats of two files, a matrix and the words of its rows beside it: never one without the other."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 from mumon.errors import FormatError, OptionError
+from mumon.formats.base import as_format_errors
+from mumon.formats.text_rows import MAX_ROW_BYTES
 from mumon.utils.atomic import atomic_file, check_file_target
 
 WORDS_ENDING = ".words.txt"  # beside NAME.npy
@@ -17,12 +20,21 @@ METADATA_ENDING = ".metadata.tsv"  # beside NAME.tsv
 
 
 def name_side_file(path: Path, ending: str) -> Path:
-    """The second file of a pair: NAME.words.txt beside NAME.npy."""
+    """Return the path of the second file of a pair: NAME.words.txt for NAME.npy."""
     return path.with_name(path.stem + ending)
 
 
+def find_side_file(path: Path, *endings: str) -> Path:
+    """Find the second file of a pair: the first of its possible names that exists."""
+    places = [name_side_file(path, ending) for ending in endings]
+    for place in places:
+        if place.is_file():
+            return place
+    raise FormatError(f"{path} has no {places[0].name} beside it for the words of its rows; keep the 2 files together")
+
+
 def check_pair(main: Path, side: Path) -> None:
-    """Refuse to write over a second file that is no part of an earlier pair."""
+    """Refuse to write over a second file that is not part of an earlier pair."""
     check_file_target(main)
     check_file_target(side)
     if side.exists() and not main.exists():
@@ -36,9 +48,9 @@ def check_pair(main: Path, side: Path) -> None:
 def atomic_pair(main: Path, side: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
     """Open two files that replace `main` and `side` together when the block ends without an exception.
 
-    Two renames are two moments. So both files are on the disk first; then the old main file goes, then the second
-    file is renamed, then the main one. Whoever comes in between, or after a power cut there, finds no main file and is
-    told so: never new words with an old matrix of the same size, which nobody would notice.
+    Two files cannot be renamed in one step. So both are first written to the disk; then the old main file is removed,
+    the second file renamed, and finally the main one. A reader between these steps, or after a power cut there, finds
+    no main file and says so. It never reads new words with an old matrix of the same size, which would go unnoticed.
     """
     check_pair(main, side)
     with atomic_file(main) as first, atomic_file(side) as second:
@@ -53,10 +65,38 @@ def atomic_pair(main: Path, side: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
             target.unlink()
 
 
-def find_side_file(path: Path, *endings: str) -> Path:
-    """The second file of a pair that is read: the first of its possible names that is there."""
-    places = [name_side_file(path, ending) for ending in endings]
-    for place in places:
-        if place.is_file():
-            return place
-    raise FormatError(f"{path} has no {places[0].name} beside it for the words of its rows; keep the 2 files together")
+class LineReader:
+    """Lines of the second file, read in step with the rows of the first."""
+
+    def __init__(self, stream: IO[bytes], path: Path) -> None:
+        self.path, self.done = path, 0
+        self._lines = self._read(stream)
+
+    def _read(self, stream: IO[bytes]) -> Iterator[bytes]:
+        while True:
+            with as_format_errors(self.path):
+                line = stream.readline(MAX_ROW_BYTES)
+            if not line:
+                return
+            if len(line) == MAX_ROW_BYTES:
+                raise FormatError(
+                    f"{self.path}: line {self.done + 1} has more than {len(line)} bytes; is it the words?"
+                )
+            self.done += 1
+            yield line.removesuffix(b"\n").removesuffix(b"\r")
+
+    def take(self, count: int) -> list[str]:
+        """Return the next `count` lines."""
+        lines = list(islice(self._lines, count))
+        if len(lines) < count:
+            raise FormatError(
+                f"{self.path} ends after {self.done} lines, and there are more rows; keep the 2 files together"
+            )
+        return [line.decode("utf-8", "replace") for line in lines]
+
+    def check_end(self) -> None:
+        """Refuse lines beyond those that were taken."""
+        if next(self._lines, None) is not None:
+            raise FormatError(
+                f"{self.path} continues at line {self.done}, after the last row; keep the 2 files together"
+            )

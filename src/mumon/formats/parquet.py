@@ -23,28 +23,30 @@ from mumon.utils.compression import check_expansion
 
 MAGIC = b"PAR1"
 GROUP_NUMBERS = 1 << 21  # in a row group
-BATCH_NUMBERS = 1 << 20  # that are read at once
+BATCH_NUMBERS = 1 << 20  # read at once
 MAX_DIM = 1 << 20
 
 
 @contextmanager
 def open_source(path: Path, limit: int | None = None) -> Iterator[Source]:
-    """Read the columns, some rows at a time."""
+    """Open the columns, to read some rows at a time."""
     import pyarrow.parquet as pq
 
     with path.open("rb") as raw:
         with _as_format_errors(path):
             file = pq.ParquetFile(raw, pre_buffer=False)
-            columns = _columns(path, file.schema_arrow)
-            about = file.metadata
-            groups = [about.row_group(number) for number in range(about.num_row_groups)]
+            columns = _check_columns(path, file.schema_arrow)
+            metadata = file.metadata
+            groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
             check_expansion(path.stat().st_size, sum(group.total_byte_size for group in groups))
             first = next(file.iter_batches(1, columns=["vector"], use_threads=False), None)
             dim = 0 if first is None or not len(first) else len(first.column(0)[0].as_py() or ())
         if not 1 <= dim <= MAX_DIM:
-            raise FormatError(f"{path} has {about.num_rows} rows, the first of {dim} numbers; both must be at least 1")
-        rows = about.num_rows if limit is None else min(limit, about.num_rows)
-        blocks = _blocks(path, file, columns, dim, rows)
+            raise FormatError(
+                f"{path} has {metadata.num_rows} rows, the first of {dim} numbers; both must be at least 1"
+            )
+        rows = metadata.num_rows if limit is None else min(limit, metadata.num_rows)
+        blocks = _read_blocks(path, file, columns, dim, rows)
         yield Source(path, dim, blocks, rows, False, "count" in columns)
 
 
@@ -58,14 +60,14 @@ def _as_format_errors(path: Path) -> Iterator[None]:
     except FormatError:
         raise
     except (pa.ArrowException, ValueError, TypeError, LookupError, MemoryError) as error:
-        # names that are not UTF-8 are ValueErrors; a page may promise 2 GB, and Arrow believes it until it has looked
+        # ValueError: names that are not UTF-8; MemoryError: a page whose header says 2 GB
         raise FormatError(
             f"{path} cannot be read as Parquet ({to_one_line(error)}); the file may be damaged, so fetch it again"
         ) from None
 
 
-def _columns(path: Path, schema: Any) -> list[str]:
-    """The names that are used of the columns that are there, each of a kind that can be."""
+def _check_columns(path: Path, schema: Any) -> list[str]:
+    """Return the names of the columns to read, after checking their types."""
     import pyarrow as pa
 
     kinds = {name: schema.field(schema.names.index(name)).type for name in ("word", "vector", "count", "scale")
@@ -85,12 +87,12 @@ def _columns(path: Path, schema: Any) -> list[str]:
     for name, fits in right.items():
         if not fits:
             raise FormatError(
-                f"column {name} of {path} holds {to_one_line(kinds[name], 60)}, which it cannot; write it anew"
+                f"column {name} of {path} holds {to_one_line(kinds[name], 60)}, which is not possible; write it again"
             )
     return [name for name in kinds if name != "scale" or numbers == pa.int8()]
 
 
-def _blocks(path: Path, file: Any, columns: list[str], dim: int, rows: int) -> Iterator[Block]:
+def _read_blocks(path: Path, file: Any, columns: list[str], dim: int, rows: int) -> Iterator[Block]:
     with _as_format_errors(path):
         batches = file.iter_batches(max(1, BATCH_NUMBERS // dim), columns=columns, use_threads=False)
     done = 0
@@ -99,46 +101,46 @@ def _blocks(path: Path, file: Any, columns: list[str], dim: int, rows: int) -> I
             batch = next(batches, None)
             if batch is None:
                 raise FormatError(f"{path} ends after {done} of its {rows} rows; the file may be truncated")
-            block = _block(path, batch.slice(0, rows - done), dim, done)
+            block = _convert_batch(path, batch.slice(0, rows - done), dim, done)
         yield block
         done += len(block.words)
 
 
-def _block(path: Path, batch: Any, dim: int, done: int) -> Block:
+def _convert_batch(path: Path, batch: Any, dim: int, done: int) -> Block:
     import pyarrow as pa
 
     column = dict(zip(batch.schema.names, batch.columns, strict=True))
     for name, values in column.items():
         if values.null_count:
             raise FormatError(f"{path}: rows {done + 1} to {done + len(batch)} have a {name} that is null; drop them")
-    scale = _numbers(column["scale"]).astype(np.float32) if "scale" in column else None
+    scale = _to_numpy(column["scale"]).astype(np.float32) if "scale" in column else None
     with np.errstate(over="ignore"):
-        vectors = widen(_matrix(path, column["vector"], dim, done), scale)
+        vectors = widen(_to_matrix(path, column["vector"], dim, done), scale)
     check_finite(path, vectors, done)
     # as bytes: Parquet does not promise that its strings are valid UTF-8
     words = column["word"].cast(pa.large_string()).cast(pa.large_binary()).to_pylist()
-    counts = _numbers(column["count"].cast(pa.int64())) if "count" in column else None
+    counts = _to_numpy(column["count"].cast(pa.int64())) if "count" in column else None
     return Block([word.decode("utf-8", "replace") for word in words], vectors, counts)
 
 
-def _matrix(path: Path, lists: Any, dim: int, done: int) -> NDArray[Any]:
+def _to_matrix(path: Path, lists: Any, dim: int, done: int) -> NDArray[Any]:
     flat = lists.flatten()
-    lengths = _numbers(lists.value_lengths()) if hasattr(lists, "value_lengths") else np.full(len(lists), dim)
+    lengths = _to_numpy(lists.value_lengths()) if hasattr(lists, "value_lengths") else np.full(len(lists), dim)
     if (lengths != dim).any() or len(flat) != len(lists) * dim or flat.null_count:
         row = int((lengths != dim).argmax()) if (lengths != dim).any() else 0
         raise FormatError(
-            f"{path}: row {done + row + 1} has not the {dim} numbers that the first row has; write it anew"
+            f"{path}: row {done + row + 1} does not have the {dim} numbers of the first row; write it again"
         )
-    return _numbers(flat).reshape(len(lists), dim)
+    return _to_numpy(flat).reshape(len(lists), dim)
 
 
-def _numbers(array: Any) -> NDArray[Any]:
+def _to_numpy(array: Any) -> NDArray[Any]:
     numbers: NDArray[Any] = array.to_numpy(zero_copy_only=False)
     return numbers
 
 
 def write_source(path: Path, source: Source, dtype: str) -> None:
-    """Write row groups of some 8 MB, so that no more is ever in memory."""
+    """Write row groups of about 8 MB, so that no more is in memory at once."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -148,21 +150,23 @@ def write_source(path: Path, source: Source, dtype: str) -> None:
     fields += [pa.field("vector", pa.list_(pa.field("element", number, nullable=False), source.dim), nullable=False)]
     fields += [pa.field("scale", pa.float32(), nullable=False)] if dtype == "int8" else []
     schema = pa.schema(fields)
-    packing = {field.name: "zstd" for field in fields if field.name != "vector"}
+    compressions = {field.name: "zstd" for field in fields if field.name != "vector"}
     options: dict[str, Any] = {
-        # floats hardly pack, their dictionary would be as large as they are, and their least one helps nobody
-        "compression": {**packing, "vector.list.element": "none"},
-        "use_dictionary": ["vector.list.element"] if dtype == "int8" else False,  # else Parquet takes 4 bytes for each
-        "write_statistics": list(packing),
+        # floats hardly compress, a dictionary would be as large as they are, and their minimum is of no use
+        "compression": {**compressions, "vector.list.element": "none"},
+        "use_dictionary": ["vector.list.element"]
+        if dtype == "int8"
+        else False,  # otherwise Parquet takes 4 bytes for each
+        "write_statistics": list(compressions),
     }
     done = 0
     with atomic_file(path) as file, pq.ParquetWriter(file, schema, **options) as writer:
         for block in resize_blocks(source, max(1, GROUP_NUMBERS // source.dim)):
-            writer.write_batch(_batch(schema, block, dtype, done), row_group_size=len(block.words))
+            writer.write_batch(_make_batch(schema, block, dtype, done), row_group_size=len(block.words))
             done += len(block.words)
 
 
-def _batch(schema: Any, block: Block, dtype: str, done: int) -> Any:
+def _make_batch(schema: Any, block: Block, dtype: str, done: int) -> Any:
     import pyarrow as pa
 
     values, scales = narrow(block.vectors, dtype, block.words, done)

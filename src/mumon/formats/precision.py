@@ -1,7 +1,7 @@
-"""Numbers in fewer bytes: float16 as it is, int8 with a scale for each row.
+"""Numbers in fewer bytes: float16, and int8 with a scale for each row.
 
-A row of int8 is round(row / scale) with scale = max|row| / 127, so no number moves by more than half a scale: 1/254 of
-the largest of its row. The scales are a tensor or column of their own.
+A row of int8 is round(row / scale) with scale = max|row| / 127, so no number changes by more than half a scale: 1/254
+of the largest of its row. The scales are a separate tensor or column.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from mumon.errors import FormatError, OptionError
 from mumon.formats.base import Floats
 
 DTYPES = ("float32", "float16", "int8")
-LEVELS = 127
-LARGEST_SCALE = np.nextafter(np.float32(np.finfo(np.float32).max / LEVELS), np.float32(0))  # 127 of it are finite
+INT8_LEVELS = 127
+LARGEST_SCALE = np.nextafter(
+    np.float32(np.finfo(np.float32).max / INT8_LEVELS), np.float32(0)
+)  # 127 times this is finite
 
 
 def check_dtype(dtype: str, possible: Sequence[str], format: str) -> None:
-    """Refuse numbers that there are not, or that a format does not hold."""
+    """Refuse a dtype that does not exist, or that a format cannot hold."""
     if dtype not in DTYPES:
         raise OptionError(
             f"{dtype!r} is not one of the {len(DTYPES)} kinds of numbers; choose from {', '.join(DTYPES)}"
@@ -33,8 +35,26 @@ def check_dtype(dtype: str, possible: Sequence[str], format: str) -> None:
 
 
 def narrow(vectors: Floats, dtype: str, words: Sequence[str], done: int = 0) -> tuple[NDArray[Any], Floats | None]:
-    """Rows as they are written, and their scales if they have any; `done` rows came before.
+    """Convert float32 rows to the dtype in which they are written.
 
+    Parameters
+    ----------
+    vectors
+        The rows.
+    dtype
+        "float32", "float16" or "int8".
+    words
+        Their words, for errors.
+    done
+        The number of rows before these, for errors.
+
+    Returns
+    -------
+    (rows, scales)
+        The scales are None except for int8.
+
+    Examples
+    --------
     >>> rows, scales = narrow(np.array([[1.0, -0.5], [0, 0]], np.float32), "int8", ["a", "b"])
     >>> rows.tolist(), scales.round(4).tolist()
     ([[127, -64], [0, 0]], [0.007899999618530273, 0.0])
@@ -52,13 +72,13 @@ def narrow(vectors: Floats, dtype: str, words: Sequence[str], done: int = 0) -> 
                 "beyond the 65504 of float16; choose int8 or float32"
             )
         return halves, None
-    scales = np.minimum(np.abs(vectors).max(axis=1) / np.float32(LEVELS), LARGEST_SCALE).astype(np.float32)
+    scales = np.minimum(np.abs(vectors).max(axis=1) / np.float32(INT8_LEVELS), LARGEST_SCALE).astype(np.float32)
     steps = np.divide(vectors, scales[:, None], out=np.zeros_like(vectors), where=scales[:, None] > 0)
-    return np.rint(steps).clip(-LEVELS, LEVELS).astype(np.int8), scales
+    return np.rint(steps).clip(-INT8_LEVELS, INT8_LEVELS).astype(np.int8), scales
 
 
 def widen(rows: NDArray[Any], scales: Floats | None) -> Floats:
-    """float32 rows from what was written."""
+    """Convert rows as they were written to float32, the inverse of `narrow`."""
     wide: Floats = rows.astype(np.float32)
     if scales is not None:
         with np.errstate(over="ignore", invalid="ignore"):  # a hostile scale: the rows are checked afterwards

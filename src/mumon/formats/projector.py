@@ -1,7 +1,7 @@
 """TensorBoard's Embedding Projector: NAME.tsv, numbers between tabs, and NAME.metadata.tsv beside it with the words.
 
-The metadata of more than one column has a header, `word` and `count` here; a single column of words has none: that is
-how the projector tells them apart.
+Metadata of more than one column has a header, here `word` and `count`; a single column of words has none. The projector
+tells them apart by that.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ import numpy as np
 
 from mumon.errors import FormatError, list_names
 from mumon.formats.base import Block, Source, Stream, as_format_errors, open_stream
-from mumon.formats.paired_files import METADATA_ENDING, atomic_pair, find_side_file, name_side_file
+from mumon.formats.paired_files import METADATA_ENDING, LineReader, atomic_pair, find_side_file, name_side_file
 from mumon.formats.text_rows import ROWS_AT_ONCE, Lines, TextRows, check_words_fit_lines, read_line_blocks
-from mumon.formats.word_lines import LineReader
 
 
 def find_metadata(path: Path) -> Path:
-    """The file of words: our name, or those of TensorFlow's tutorials and of gensim's script."""
+    """Find the file of words: by our name for it, or that of TensorFlow's tutorials or of gensim's script."""
     stem = path.name.removesuffix(".tsv")
     others = [path.with_name("metadata.tsv")] if stem == "vectors" else []
     if stem.endswith("_tensor"):
@@ -34,7 +33,7 @@ def find_metadata(path: Path) -> Path:
 
 @contextmanager
 def open_source(path: Path, limit: int | None = None) -> Iterator[Source]:
-    """Read numbers and words from their two files."""
+    """Open the two files of numbers and words."""
     with as_format_errors(path):
         side = find_metadata(path)
     with open_stream(path) as stream, open_stream(side) as lines:
@@ -45,29 +44,29 @@ def open_source(path: Path, limit: int | None = None) -> Iterator[Source]:
             raise FormatError(f"{path} is empty (0 bytes of vectors); write or download it again")
         rows = TextRows(path, first[1][0].count(b"\t") + 1, wordless=True)
         metadata = _Metadata(lines, side)
-        found = _blocks(rows, chain([first], blocks), metadata, limit)
-        yield Source(path, rows.dim, found, limit, has_counts=metadata.has_counts, size=stream.size, tell=stream.tell)
+        read = _read_blocks(rows, chain([first], blocks), metadata, limit)
+        yield Source(path, rows.dim, read, limit, has_counts=metadata.has_counts, size=stream.size, tell=stream.tell)
 
 
 class _Metadata:
-    """Words and perhaps counts, from whichever columns have them."""
+    """Words and perhaps counts, from the columns that have them."""
 
     def __init__(self, stream: Stream, path: Path) -> None:
         self._lines, self._path = LineReader(stream.file, path), path
         first = self._lines.take(1)
         names = first[0].split("\t")
-        self._held = first if len(names) == 1 else []  # no header: the first word already
+        self._first_word = first if len(names) == 1 else []  # there is no header
         self._columns = len(names)
         lowered = [name.strip().lower() for name in names]
         self._word = next((lowered.index(name) for name in ("word", "label", "name") if name in lowered), 0)
         self._count = lowered.index("count") if len(names) > 1 and "count" in lowered else None
         self.has_counts = self._count is not None
         if len(names) > 1 and self._word == self._count:
-            raise FormatError(f"{path} has the columns {list_names(names)} and none called word; name one so")
+            raise FormatError(f"{path} has the columns {list_names(names)} and none called word; rename one")
 
     def take(self, rows: int) -> tuple[list[str], list[int] | None]:
-        lines = [*self._held, *self._lines.take(rows - len(self._held))]
-        self._held = []
+        lines = [*self._first_word, *self._lines.take(rows - len(self._first_word))]
+        self._first_word = []
         if self._columns == 1:
             return lines, None
         fields = [line.split("\t") for line in lines]
@@ -83,25 +82,25 @@ class _Metadata:
             raise FormatError(f"{place} have {reason}; the file may be damaged") from None
         return [row[self._word] for row in fields], counts
 
-    def end(self) -> None:
-        self._lines.end()
+    def check_end(self) -> None:
+        self._lines.check_end()
 
 
-def _blocks(rows: TextRows, lines: Iterator[Lines], metadata: _Metadata, limit: int | None) -> Iterator[Block]:
+def _read_blocks(rows: TextRows, lines: Iterator[Lines], metadata: _Metadata, limit: int | None) -> Iterator[Block]:
     parsed = rows.parse(lines, limit)
     while True:
         try:
             _, vectors = next(parsed)
         except StopIteration as end:
             if end.value is None and (limit is None or rows.done < limit):
-                metadata.end()
+                metadata.check_end()
             return
         words, counts = metadata.take(len(vectors))
         yield Block(words, vectors, None if counts is None else np.array(counts, np.int64))
 
 
 def write_source(path: Path, source: Source, dtype: str) -> None:
-    """Write numbers and words; the projector itself shows the first 100,000 or so."""
+    """Write numbers and words; the projector itself shows about the first 100,000."""
     template = "\t".join(["%.9g"] * source.dim) + "\n"
     done = 0
     with atomic_pair(path, name_side_file(path, METADATA_ENDING)) as (vectors, metadata):
@@ -109,7 +108,7 @@ def write_source(path: Path, source: Source, dtype: str) -> None:
             metadata.write(b"word\tcount\n")
         for block in source.blocks:
             check_words_fit_lines(block.words, done, source.dim)
-            _check_words(block.words, done)
+            _check_tabs(block.words, done)
             for start in range(0, len(block.words), ROWS_AT_ONCE):
                 rows = block.vectors[start : start + ROWS_AT_ONCE].tolist()
                 vectors.write("".join([template % tuple(row) for row in rows]).encode())
@@ -121,7 +120,7 @@ def write_source(path: Path, source: Source, dtype: str) -> None:
             done += len(block.words)
 
 
-def _check_words(words: list[str], done: int) -> None:
+def _check_tabs(words: list[str], done: int) -> None:
     for row, word in enumerate(words):
         if "\t" in word:
             raise FormatError(

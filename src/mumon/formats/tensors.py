@@ -1,6 +1,6 @@
 """model.safetensors: the matrices of a model directory, written row by row and mapped when read.
 
-The library would need a second, contiguous copy of each matrix to write it, and copies what it reads.
+The safetensors library would need a second, contiguous copy of each matrix to write it, and copies what it reads.
 """
 
 from __future__ import annotations
@@ -20,14 +20,24 @@ from mumon.formats.precision import narrow, widen
 from mumon.utils.strict_json import parse
 
 TENSORS_NAME = "model.safetensors"
-CODES = {"float32": "F32", "float16": "F16", "int8": "I8"}
-STORED = {"F32": "<f4", "F16": "<f2", "I8": "i1"}
+DTYPE_CODES = {"float32": "F32", "float16": "F16", "int8": "I8"}
+NUMPY_DTYPES = {"F32": "<f4", "F16": "<f2", "I8": "i1"}
 ROWS_AT_ONCE = 8192
-MOST_ROWS = 10**12  # that there is room for in a header before they were counted
+MAX_ROWS = 10**12  # that a header has room for before the rows are counted
 
 
 def write_tensors(directory: Path, vectors: Floats, output: Floats | None, zero_row: bool) -> None:
-    """Write whole matrices, block by block."""
+    """Write the matrices of a model to model.safetensors, block by block.
+
+    Parameters
+    ----------
+    directory
+        Where to write.
+    vectors, output
+        The (V, D) matrices; the second may be None.
+    zero_row
+        Whether to add a row of zeros to the first, for unknown words.
+    """
     with (directory / TENSORS_NAME).open("wb") as file:
         writer = TensorWriter(file, vectors.shape[1], "float32", len(vectors), output is not None)
         writer.add(vectors)
@@ -35,19 +45,19 @@ def write_tensors(directory: Path, vectors: Floats, output: Floats | None, zero_
 
 
 class TensorWriter:
-    """Rows of embeddings as they come; the header, for which room is left, is written last."""
+    """Writes rows of embeddings as they come; room is left for the header, which is written last."""
 
     def __init__(self, file: IO[bytes], dim: int, dtype: str, rows: int | None, output: bool = False) -> None:
         self._file, self._dim, self._dtype = file, dim, dtype
         self._rows, self._scales, self._output = 0, [np.zeros(0, np.float32)], output
-        most = MOST_ROWS if rows is None else rows + 1
+        most = MAX_ROWS if rows is None else rows + 1
         room = len(self._header(most, most))
         self._room = room + -room % 8  # the data begins 8-byte aligned
         file.write(bytes(8 + self._room))
 
     def _header(self, rows: int, output_rows: int) -> bytes:
-        width = np.dtype(STORED[CODES[self._dtype]]).itemsize
-        tensors = {"embeddings": (CODES[self._dtype], [rows, self._dim], width)}
+        width = np.dtype(NUMPY_DTYPES[DTYPE_CODES[self._dtype]]).itemsize
+        tensors = {"embeddings": (DTYPE_CODES[self._dtype], [rows, self._dim], width)}
         if self._dtype == "int8":
             tensors["weights"] = ("F32", [rows], 4)  # the name by which model2vec multiplies rows
         if self._output:
@@ -59,12 +69,12 @@ class TensorWriter:
         return json.dumps(header, separators=(",", ":")).encode()
 
     def add(self, vectors: Floats, words: list[str] | None = None) -> None:
-        """Write further rows; `words` name them if one cannot be written."""
+        """Write further rows; `words` are for errors."""
         for start in range(0, len(vectors), ROWS_AT_ONCE):
             part = vectors[start : start + ROWS_AT_ONCE]
             names = [""] * len(part) if words is None else words[start : start + ROWS_AT_ONCE]
             rows, scales = narrow(part, self._dtype, names, self._rows)
-            self._write(rows, STORED[CODES[self._dtype]])
+            self._write(rows, NUMPY_DTYPES[DTYPE_CODES[self._dtype]])
             self._rows += len(part)
             if scales is not None:
                 self._scales.append(scales)
@@ -73,7 +83,7 @@ class TensorWriter:
         self._file.write(np.ascontiguousarray(rows, kind).data)
 
     def finish(self, zero_row: bool, output: Floats | None = None) -> None:
-        """Write what comes after the embeddings, and the header; `zero_row` adds one for unknown words."""
+        """Write what comes after the embeddings, and the header; `zero_row` adds a row for unknown words."""
         output_rows = self._rows
         if zero_row:
             self.add(np.zeros((1, self._dim), np.float32))
@@ -88,9 +98,25 @@ class TensorWriter:
 
 
 def read_tensors(path: Path, V: int, D: int, zero_row: bool, output: bool) -> tuple[Floats, Floats | None]:
-    """The matrices, mapped from the file: nothing is copied, and changing them in memory leaves the file as it is.
+    """Map the matrices from the file: nothing is copied, and changes in memory do not change the file.
 
-    Those of float16 and int8 are copied, to float32.
+    float16 and int8 are copied to float32.
+
+    Parameters
+    ----------
+    path
+        The file.
+    V, D
+        The shape that config.json says.
+    zero_row
+        Whether the first matrix has a row of zeros more, for unknown words.
+    output
+        Whether to read the output matrix.
+
+    Returns
+    -------
+    (vectors, output)
+        The second is None if there is none, or it is not wanted.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -102,12 +128,12 @@ def read_tensors(path: Path, V: int, D: int, zero_row: bool, output: bool) -> tu
             layouts = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 (it is no dictionary)
             shapes = {name: (str(part.get_dtype()), tuple(part.get_shape())) for name, part in layouts.items()}
         _check_layout(path, shapes, V + zero_row, V, D)
-        tensors["embeddings"] = _matrix(path, shapes)
+        tensors["embeddings"] = _read_embeddings(path, shapes)
         if output and "output" in shapes:
-            tensors["output"] = _mapped(path, "output", "F32", shapes["output"][1])
+            tensors["output"] = _map_tensor(path, "output", "F32", shapes["output"][1])
     except FormatError:
         raise
-    except (SafetensorError, OSError, ValueError, LookupError, TypeError) as error:  # the last three from `_mapped`
+    except (SafetensorError, OSError, ValueError, LookupError, TypeError) as error:  # the last three from `_map_tensor`
         reason = to_one_line(error)
         raise FormatError(f"{path} cannot be read ({reason}); the file may be truncated, so save it again") from None
     for name, tensor in tensors.items():
@@ -124,7 +150,7 @@ def _check_layout(path: Path, shapes: dict[str, tuple[str, tuple[int, ...]]], ro
         raise FormatError(f"{path} has no tensor 'embeddings' among its {len(shapes)}; save the model again")
     kind = shapes["embeddings"][0]
     expected: dict[str, tuple[str, tuple[int, ...]]] = {
-        "embeddings": (kind if kind in STORED else "F32", (rows, D)),
+        "embeddings": (kind if kind in NUMPY_DTYPES else "F32", (rows, D)),
         "output": ("F32", (V, D)),
     }
     if kind == "I8":
@@ -140,12 +166,12 @@ def _check_layout(path: Path, shapes: dict[str, tuple[str, tuple[int, ...]]], ro
             )
 
 
-def _matrix(path: Path, shapes: dict[str, tuple[str, tuple[int, ...]]]) -> Floats:
+def _read_embeddings(path: Path, shapes: dict[str, tuple[str, tuple[int, ...]]]) -> Floats:
     kind, shape = shapes["embeddings"]
-    stored = _mapped(path, "embeddings", kind, shape)
+    stored = _map_tensor(path, "embeddings", kind, shape)
     if kind == "F32":
         return stored
-    scales = _mapped(path, "weights", "F32", shapes["weights"][1]) if kind == "I8" else None
+    scales = _map_tensor(path, "weights", "F32", shapes["weights"][1]) if kind == "I8" else None
     matrix = np.empty(shape, np.float32)
     for start in range(0, len(matrix), ROWS_AT_ONCE):
         part = slice(start, start + ROWS_AT_ONCE)
@@ -153,10 +179,10 @@ def _matrix(path: Path, shapes: dict[str, tuple[str, tuple[int, ...]]]) -> Float
     return matrix
 
 
-def _mapped(path: Path, name: str, kind: str, shape: tuple[int, ...]) -> NDArray[Any]:
-    """One tensor of a file that the library has found whole; it would copy the tensor, and does not say where it is."""
+def _map_tensor(path: Path, name: str, kind: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    """Map one tensor of a file that the library has checked; the library itself would copy it."""
     with path.open("rb") as file:
         size = int.from_bytes(file.read(8), "little")
         begin: int = parse(file.read(size))[name]["data_offsets"][0]
-    matrix = np.memmap(path, STORED[kind], "c", 8 + size + begin, shape).view(np.ndarray)
+    matrix = np.memmap(path, NUMPY_DTYPES[kind], "c", 8 + size + begin, shape).view(np.ndarray)
     return matrix.copy() if os.name == "nt" else matrix  # Windows would not let a mapped model be replaced

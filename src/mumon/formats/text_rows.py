@@ -16,8 +16,8 @@ from mumon.errors import FormatError
 from mumon.formats.base import Block, Floats, Source
 
 BLOCK_BYTES = 1 << 22
-MAX_ROW_BYTES = 1 << 22  # 300,000 numbers; more without an end of line is no row
-NUMBER_BYTES = 17  # that a number takes in a row, at most
+MAX_ROW_BYTES = 1 << 22  # 300,000 numbers; anything longer is not a row of vectors
+NUMBER_BYTES = 17  # of one number and its space, at most
 ROWS_AT_ONCE = 1024
 
 log = logging.getLogger(__name__)
@@ -27,11 +27,11 @@ Rows = tuple[list[bytes], Floats]
 
 
 def read_line_blocks(stream: IO[bytes], offset: int, path: Path) -> Iterator[Lines]:
-    """Cut a stream, which stands at byte `offset`, into blocks of whole lines, without the blank lines that end it."""
+    """Read blocks of whole lines from a stream that is at byte `offset`, without the blank lines that end the file."""
     rest = b""
     while chunk := stream.read(BLOCK_BYTES):
         data = rest + chunk
-        # blank lines wait for the next block: only there it shows whether they end the file
+        # blank lines wait for the next block, which shows whether they end the file
         end = data.find(b"\n", len(data[: data.rfind(b"\n") + 1].rstrip(b" \r\n")))
         if data[: end + 1].strip(b" \r\n"):
             yield offset, data[:end].split(b"\n")
@@ -47,35 +47,35 @@ def read_line_blocks(stream: IO[bytes], offset: int, path: Path) -> Iterator[Lin
 
 
 class TextRows:
-    """Turns lines into words and numbers; `wordless` rows are D numbers between tabs."""
+    """Parses lines into words and numbers; `wordless` rows are D numbers between tabs."""
 
     def __init__(self, path: Path, dim: int, wordless: bool = False) -> None:
         self.path, self.dim, self.wordless = path, dim, wordless
         self.done = 0  # rows
 
     def parse(self, blocks: Iterable[Lines], limit: int | None) -> Generator[Rows, None, int | None]:
-        """Parse rows until `limit` are there; returns the byte offset of a further row, if there is one."""
+        """Yield words and numbers of at most `limit` rows; return the byte offset of a further row, if there is one."""
         for offset, lines in blocks:
             wanted = len(lines) if limit is None else min(len(lines), limit - self.done)
             if wanted:
-                yield self._parsed(lines[:wanted], offset)
+                yield self._parse_block(lines[:wanted], offset)
                 self.done += wanted
             if wanted < len(lines):
                 return offset + sum(map(len, lines[:wanted])) + wanted
         return None
 
-    def _fields(self, line: bytes) -> list[bytes]:
+    def _split(self, line: bytes) -> list[bytes]:
         if self.wordless:
             return [b"", *line.rstrip(b"\r").split(b"\t", self.dim - 1)]
         return line.rstrip(b" \r").rsplit(b" ", self.dim)
 
-    def _parsed(self, lines: list[bytes], offset: int) -> Rows:
-        """Parse all the numbers of a block at once; only when that fails look at its lines one by one."""
+    def _parse_block(self, lines: list[bytes], offset: int) -> Rows:
+        """Parse all the numbers of a block at once; if that fails, parse its lines one by one."""
         words: list[bytes] = []
         fields: list[bytes] = []
         doubtful = False
         for line in lines:
-            word, *numbers = self._fields(line)
+            word, *numbers = self._split(line)
             words.append(word)
             fields += numbers
             doubtful |= line.find(b"_", len(word)) >= 0  # float() reads 1_0 as 10
@@ -86,31 +86,31 @@ class TextRows:
                 return words, values.reshape(len(lines), self.dim)
         except ValueError:
             pass
-        return self._one_by_one(lines, offset)
+        return self._parse_lines(lines, offset)
 
-    def _one_by_one(self, lines: list[bytes], offset: int) -> Rows:
+    def _parse_lines(self, lines: list[bytes], offset: int) -> Rows:
         words: list[bytes] = []
         rows: list[Floats] = []
         for line in lines:
-            word, values = self._row(line, f"{self.path}: row {self.done + len(words) + 1} at byte {offset}")
+            word, values = self._parse_row(line, f"{self.path}: row {self.done + len(words) + 1} at byte {offset}")
             words.append(word)
             rows.append(values)
             offset += len(line) + 1
         return words, np.array(rows, np.float32).reshape(len(lines), self.dim)
 
-    def _row(self, line: bytes, place: str) -> tuple[bytes, Floats]:
-        word, *fields = self._fields(line)
+    def _parse_row(self, line: bytes, place: str) -> tuple[bytes, Floats]:
+        word, *fields = self._split(line)
         if self.wordless:
             fields = line.split()
-        elif len(fields) < self.dim or None in map(_number, fields):
+        elif len(fields) < self.dim or None in map(_parse_number, fields):
             word, *fields = line.rsplit(maxsplit=self.dim) or [b""]  # perhaps tabs, or runs of spaces
-        numbers = [number for number in map(_number, fields) if number is not None]
+        numbers = [number for number in map(_parse_number, fields) if number is not None]
         if len(fields) != self.dim:
             raise FormatError(
                 f"{place} has {len(fields)} numbers where {self.dim} were expected; the file may be truncated"
             )
         if len(numbers) < self.dim:
-            bad = next(field for field in fields if _number(field) is None)
+            bad = next(field for field in fields if _parse_number(field) is None)
             raise FormatError(
                 f"{place} has {bad[:40].decode('utf-8', 'replace')!r} among the {self.dim} numbers that end it; "
                 "the file may be damaged"
@@ -126,11 +126,11 @@ class TextRows:
 
 
 def decode_words(words: list[bytes]) -> list[str]:
-    """Words as text; bytes that are not UTF-8 are replaced."""
+    """Decode words; bytes that are not UTF-8 are replaced."""
     return [word.decode("utf-8", "replace") for word in words]
 
 
-def _number(field: bytes) -> float | None:
+def _parse_number(field: bytes) -> float | None:
     try:
         return None if b"_" in field else float(field)
     except ValueError:
@@ -138,15 +138,15 @@ def _number(field: bytes) -> float | None:
 
 
 def count_trailing_numbers(line: bytes) -> int:
-    """How many of a line's last fields are numbers, not counting its first field, which is always a word."""
+    """Count the numbers at the end of a line; its first field is always a word."""
     fields = line.split(b" ")[1:]
-    return next((n for n, field in enumerate(reversed(fields)) if _number(field) is None), len(fields))
+    return next((n for n, field in enumerate(reversed(fields)) if _parse_number(field) is None), len(fields))
 
 
 def write_rows(file: IO[bytes], source: Source) -> Iterator[Block]:
-    """Write 'word number…' lines, block by block, which are handed on for further checks.
+    """Write 'word number…' lines, and yield each block first, for further checks.
 
-    Nine significant digits bring every float32 back exactly.
+    Nine significant digits are enough to read every float32 back exactly.
     """
     template = "%s" + " %.9g" * source.dim + "\n"
     spaced, example, done = 0, "", 0
@@ -165,14 +165,14 @@ def write_rows(file: IO[bytes], source: Source) -> Iterator[Block]:
 
 
 def check_words_fit_lines(words: list[str], done: int, dim: int) -> None:
-    """Refuse words that would break a line, and rows longer than any reader takes."""
+    """Refuse words that hold line breaks, and rows longer than any reader accepts."""
     for row, word in enumerate(words):
         if "\n" in word or "\r" in word:
             raise FormatError(
                 f"{word[:60]!r} (word {done + row + 1}) holds a line break, which no text format can; save as mumon"
             )
     longest = max(words, key=len)
-    if 4 * len(longest) + NUMBER_BYTES * dim > MAX_ROW_BYTES:  # 4: bytes of a letter, at most
+    if 4 * len(longest) + NUMBER_BYTES * dim > MAX_ROW_BYTES:  # a letter has at most 4 bytes
         raise FormatError(
             f"a row of {dim:,} numbers and a word of {len(longest):,} letters is too long for a text "
             "format; save as mumon"
