@@ -1,4 +1,4 @@
-"""The tokeniser: the kernels say what a few lines of plain Python say, of any bytes and whatever is in their way."""
+"""The tokeniser: for any bytes, the kernels return what a few lines of plain Python return."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from mumon.kernels.bytewise import is_utf8
 BLANK = re.compile(
     rb"[\t-\r\x1c-\x20]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80"
 )
-# Every blank, what looks like one until its last byte, bytes that begin or end nothing, letters of one to four bytes.
+# Every blank, bytes that look like one up to their last, bytes that are no UTF-8, letters of one to four bytes.
 BLANKS = [chr(code).encode() for code in range(sys.maxunicode + 1) if chr(code).isspace()]
 ALMOST = [
     b"\xe2\x80\x8b",
@@ -43,8 +43,8 @@ TEXTS = st.lists(st.tuples(WORDS.map(b"".join), st.sampled_from([b" ", b" ", b"\
 )
 
 
-def naive(text):
-    """The words of `text`, and the number of words before each newline."""
+def split_naively(text):
+    """Return the words of `text`, and the number of words before each newline."""
     words, ends = [], []
     for line in text.split(b"\n"):
         words += [word for word in BLANK.split(line) if word]
@@ -52,7 +52,7 @@ def naive(text):
     return words, ends[:-1]
 
 
-def fast(text, table=None):
+def split_fast(text, table=None):
     table = table or ByteTable()
     ids, ends = table.encode(text)
     types = table.to_arrow().to_pylist()
@@ -62,13 +62,13 @@ def fast(text, table=None):
 def test_the_blanks_are_pythons():
     assert all(BLANK.fullmatch(blank) for blank in BLANKS)
     for blank in BLANKS:
-        assert fast(b"one" + blank + b"two")[0] == [b"one", b"two"]
+        assert split_fast(b"one" + blank + b"two")[0] == [b"one", b"two"]
 
 
 @settings(max_examples=400, deadline=None)
 @given(BYTES | TEXTS | st.binary(max_size=80))
 def test_any_bytes_are_split_as_plain_python_splits_them(text):
-    assert fast(text) == naive(text)
+    assert split_fast(text) == split_naively(text)
 
 
 @settings(max_examples=100, deadline=None)
@@ -76,25 +76,25 @@ def test_any_bytes_are_split_as_plain_python_splits_them(text):
 def test_a_table_that_grows_counts_and_numbers_by_first_sight(texts):
     table, expected = ByteTable(places=2), []
     for text in texts:
-        assert fast(text, table) == naive(text)
-        expected += naive(text)[0]
+        assert split_fast(text, table) == split_naively(text)
+        expected += split_naively(text)[0]
     assert table.to_arrow().to_pylist() == list(dict.fromkeys(expected))
     assert dict(zip(table.to_arrow().to_pylist(), table.read_counts().tolist(), strict=True)) == Counter(expected)
 
 
 @pytest.mark.parametrize("length", range(1, 42))
-def test_words_of_every_length_stand_anywhere(length):
+def test_words_of_every_length_are_found_anywhere(length):
     word, other = b"x" * length, b"x" * (length - 1) + b"y"
     for before, after in itertools.product(range(9), (b"", b" ", b"\n", b" z")):
         text = b" " * before + word + b" " + other + b" " + word + after
-        assert fast(text) == naive(text)
+        assert split_fast(text) == split_naively(text)
 
 
 def test_many_words_and_words_longer_than_everything_before_find_room():
     words = [b"%d" % i for i in range(100_000)] + [b"long" * 300_000, b"n" * 17]
     table = ByteTable()
-    assert fast(b" ".join(words), table)[0] == words
-    assert fast(b"\n".join(reversed(words)), table)[0] == words[::-1]
+    assert split_fast(b" ".join(words), table)[0] == words
+    assert split_fast(b"\n".join(reversed(words)), table)[0] == words[::-1]
     assert table.read_counts().tolist() == [2] * len(words)
 
 
@@ -104,10 +104,10 @@ def test_words_with_the_same_hash_stay_apart():
     same = [b"aaaaaaaabbbbbbbbcccccccc", b"bbbbbbbbaaaaaaaacccccccc"]
     codes = {int(hash_long(np.frombuffer(word, np.uint8), 0, len(word))) for word in same}
     assert len(codes) == 1
-    assert fast(b" ".join(same * 3))[0] == same * 3
+    assert split_fast(b" ".join(same * 3))[0] == same * 3
     # a word of 16 bytes may look like the hash and the length of a longer one, but for the space it begins with
     forged = codes.pop().to_bytes(8, "little") + len(same[0]).to_bytes(8, "little")
-    assert fast(same[0] + b" " + forged) == naive(same[0] + b" " + forged)
+    assert split_fast(same[0] + b" " + forged) == split_naively(same[0] + b" " + forged)
 
 
 def test_tables_merge_by_count_then_bytes():
@@ -125,7 +125,7 @@ def test_the_tokeniser_is_compiled_once():
     from mumon.kernels.tokens import encode_text
 
     rank_tables([ByteTable(), ByteTable()])
-    fast(b"one two")
+    split_fast(b"one two")
     assert len(encode_text.signatures) == 1
 
 
@@ -159,11 +159,11 @@ def test_text_is_repaired_as_python_decodes_it(data):
 def test_the_kernels_are_plain_python_too():
     code = """
 import sys, numpy as np
-from tests.corpus.test_tokens import ByteTable, decodes, fast, is_utf8, naive
+from tests.corpus.test_tokens import ByteTable, decodes, is_utf8, split_fast, split_naively
 np.seterr(over="ignore")  # NumPy warns when a 64-bit mixer wraps around
 long = b"one two\\nthree  verylongwordofmorethan16bytes x"
 for text in (long, "déjà vu 🙂\xa0x\\r\\n".encode(), b"1234567\\xe9 89"):
-    assert fast(text, ByteTable(places=2)) == naive(text)
+    assert split_fast(text, ByteTable(places=2)) == split_naively(text)
     assert is_utf8(np.frombuffer(text, np.uint8)) == decodes(text)
 """
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
@@ -186,6 +186,6 @@ def test_counting_is_many_times_faster_than_plain_python():
             best.append(time.perf_counter() - start)
         return min(best)
 
-    fast(text)  # compiled now, if never before
-    # far from what it can do, so that a busy machine does not matter, but not from what loops in Python could
+    split_fast(text)  # compiled now, if never before
+    # far below what it can do, so that a busy machine does not matter, but more than loops in Python could
     assert 3 * seconds(lambda: ByteTable().encode(text)) < seconds(lambda: Counter(text.split()))

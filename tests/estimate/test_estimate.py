@@ -1,4 +1,4 @@
-"""`mumon train --estimate`: what it says of a training agrees with the training, and nothing is trained or left."""
+"""`mumon train --estimate`: its figures agree with the training itself; nothing is trained, and no file is left."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def corpus(tmp_path, planted):
 
 @pytest.fixture(autouse=True)
 def own_corpora(tmp_path_factory, monkeypatch, kernels):
-    """An empty cache for each test; the kernels stay."""
+    """Give each test an empty cache; the compiled kernels stay."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", kernels["NUMBA_CACHE_DIR"])
     monkeypatch.setenv("MUMON_CACHE", str(tmp_path_factory.mktemp("cache")))
 
@@ -48,7 +48,7 @@ def trials():
 
 @pytest.fixture
 def one_trial(trials, monkeypatch):
-    """The trial run, which starts the program anew, is made once for all tests that do not look at what it tells."""
+    """Make the trial run, which starts a process, once for all tests that do not look at its figures."""
     run_trial = estimator.run_trial
 
     def once(corpus, columns, settings, encoded, folder):
@@ -101,7 +101,7 @@ def test_the_parts_add_up_and_memory_covers_the_matrices(run, corpus):
     assert found["seconds"]["training"] == pytest.approx(5 * found["tokens"] / found["tokens_per_second"])
 
 
-def test_without_a_corpus_the_numbers_are_those_that_were_given(one_trial, run, tmp_path, monkeypatch):
+def test_without_a_corpus_the_numbers_of_the_options_are_used(one_trial, run, tmp_path, monkeypatch):
     monkeypatch.setattr(throughput, "MOST_BYTES", 1 << 22)  # so that the matrices do not fit, and are extrapolated
     monkeypatch.setattr(throughput, "SECONDS", 0.3)
     found = estimated(run, "--tokens", "2G", "--words", "1.5M", "--dim", 64, "--epochs", 1, "--threads", 1)
@@ -113,7 +113,7 @@ def test_without_a_corpus_the_numbers_are_those_that_were_given(one_trial, run, 
     assert left_over(tmp_path) == []
 
 
-def test_given_numbers_take_the_place_of_what_the_text_says(one_trial, run, corpus):
+def test_numbers_of_the_options_replace_those_of_the_text(one_trial, run, corpus):
     plain = estimated(run, corpus, *SMALL)
     found = estimated(run, corpus, *SMALL, "--tokens", "1M", "--words", "5k")
     assert (found["tokens"], found["words"]) == (10**6, 5000) and not found["exact"]
@@ -151,8 +151,8 @@ def test_what_does_not_fit_is_a_sentence_with_the_number_and_the_next_step(one_t
     assert sum(line.endswith(".") for line in out.splitlines()) >= 2  # a line each: a path in it must not be broken
 
 
-def test_a_sample_of_a_long_text_tells_its_length(tmp_path, monkeypatch):
-    """Of plain text in places all over it, of packed text from its beginning; time is over after the first pieces."""
+def test_a_sample_of_a_long_text_shows_its_length(tmp_path, monkeypatch):
+    """Plain text is read in places all over it, compressed text from its beginning; the time is over at once."""
     monkeypatch.setattr(sample, "SHARD_BYTES", 1 << 20)
     monkeypatch.setattr(sample, "SECONDS", 0.0001)
     random = np.random.default_rng(1)
@@ -178,7 +178,7 @@ def test_a_vocabulary_grows_as_a_longer_text_has_it():
     assert VocabGrowth(whole).count_words(whole.tokens, 5) == np.count_nonzero(whole.counts >= 5)
 
 
-def test_a_sample_asks_for_rows_as_often_as_the_text_would():
+def test_a_sample_uses_rows_as_often_as_the_text_would():
     random = np.random.default_rng(3)
     text = (random.zipf(1.5, 400_000)).astype(str).reshape(-1, 20).tolist()
     whole, part = corpus_from_sentences(text), corpus_from_sentences(text[:4000])
@@ -237,7 +237,7 @@ def test_a_mistake_is_one_sentence_and_nothing_is_left(run, corpus, tmp_path, ca
 
 
 def test_the_options_of_a_cluster_reach_the_model(run, corpus, monkeypatch):
-    """And URLs as they are: a path would lose one of their slashes."""
+    """URLs reach it unchanged: as a path they would lose one of their slashes."""
     from mumon import word2vec as model
     from mumon.distributed import Cluster
 

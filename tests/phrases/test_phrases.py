@@ -24,7 +24,7 @@ FILLING = "the of a in and for to saw was is with walks talks eats tree river st
 
 
 def real_looking(count=3000, seed=0):
-    """Zipfian chatter in which some words go together, some with connectors between, some with delimiters inside."""
+    """Draw Zipfian text in which some words go together, some with connectors between, some with delimiters inside."""
     random = np.random.default_rng(seed)
     sentences = []
     for _ in range(count):
@@ -56,7 +56,7 @@ def twins(sentences, **options):
 
 
 def assert_same(our, their, sentences=TEXT):
-    """Counts, phrases, scores and joined texts are the same, by every way that leads to them."""
+    """Check that counts, phrases, scores and joined texts are the same, by every method that returns them."""
     assert dict(our.vocab) == their.vocab
     assert our.corpus_word_count == their.corpus_word_count
     assert our.export_phrases() == their.export_phrases()
@@ -79,7 +79,7 @@ def test_the_names_are_gensims():
 @pytest.mark.parametrize("options", OPTIONS)
 def test_counts_phrases_scores_and_texts_are_gensims(options):
     our, their = twins(TEXT, **options)
-    assert len(our.export_phrases()) > 3  # else there is nothing to compare
+    assert len(our.export_phrases()) > 3  # otherwise there is nothing to compare
     assert_same(our, their)
 
 
@@ -90,7 +90,7 @@ def test_counts_phrases_scores_and_texts_are_gensims(options):
     st.sampled_from([frozenset(), frozenset({"of"}), frozenset({"of", "a_b", "_"})]),
     st.sampled_from([("default", 0.01), ("npmi", -0.9)]),
 )
-def test_words_that_hold_delimiters_themselves_are_told_apart_as_gensim_does(sentences, delimiter, connectors, scoring):
+def test_words_that_hold_delimiters_are_distinguished_as_in_gensim(sentences, delimiter, connectors, scoring):
     options = {"scoring": scoring[0], "threshold": scoring[1], "min_count": 1}
     our, their = twins(sentences, delimiter=delimiter, connector_words=connectors, **options)
     assert dict(our.vocab) == their.vocab
@@ -104,7 +104,7 @@ def test_words_that_hold_delimiters_themselves_are_told_apart_as_gensim_does(sen
     assert list(our.freeze()[again]) == list(their.freeze()[again])
 
 
-def test_trigrams_come_of_phrases_of_phrases():
+def test_phrases_of_phrases_are_trigrams():
     our, their = twins(TEXT, min_count=2, threshold=1.0)
     stacked, original = twins(list(our[TEXT]), min_count=2, threshold=1.0)
     assert any(name.count("_") > 1 for name in stacked.export_phrases())
@@ -122,7 +122,7 @@ def test_a_text_may_be_added_in_parts():
 
 
 @pytest.mark.parametrize("most", [1, 30, 80, 150])
-def test_what_is_forgotten_for_want_of_room_is_what_gensim_forgets(most):
+def test_beyond_max_vocab_size_the_words_that_gensim_forgets_are_forgotten(most):
     our, their = twins(TEXT[:300], min_count=1, threshold=0.1, max_vocab_size=most)
     assert (dict(our.vocab), our.corpus_word_count) == (their.vocab, their.corpus_word_count)
     our.add_vocab(TEXT[300:500])
@@ -182,14 +182,14 @@ def test_a_joined_corpus_is_a_lazy_stream_that_starts_again():
             yield ["new", "york"]
 
     stream = iter(frozen[endless()])
-    assert next(stream) == ["new_york"] and len(asked) == 1  # whoever waits for a sentence gets it when it is there
+    assert next(stream) == ["new_york"] and len(asked) == 1  # a sentence comes out as soon as it is read
     assert [next(stream) for _ in range(10_000)] == [["new_york"]] * 10_000
     assert list(frozen[(word for word in ["new", "york", "x"])]) == ["new_york", "x"]
     assert list(frozen[(tuple(sentence) for sentence in TEXT)]) == list(joined)
     assert frozen[[]] == []
 
 
-def test_joining_does_not_touch_what_was_given():
+def test_joining_does_not_change_the_input():
     sentences = [["new", "york"], ["stone"]] * 100
     frozen = ours.Phrases(TEXT, min_count=2, threshold=1.0, progress=False).freeze()
     for sentence in frozen[sentences]:
@@ -223,7 +223,7 @@ def test_a_corpus_class_of_ones_own_is_iterated_over_whatever_it_has(tmp_path):
     assert list(our[Corpus(tmp_path)]) == list(their[Corpus(tmp_path)])
 
 
-def test_a_sentence_longer_than_the_readers_is_not_cut():
+def test_a_very_long_sentence_is_not_cut():
     sentence = ["new", "york", "x"] * 8_000
     our, their = twins([sentence], min_count=1, threshold=0.1)
     assert dict(our.vocab) == their.vocab
@@ -362,9 +362,9 @@ def test_the_command_learns_writes_joins_and_shows(command, tmp_path):
     their = theirs.Phrases(TEXT, 2, 1.5, connector_words=theirs.ENGLISH_CONNECTOR_WORDS)
     expected = their.export_phrases()
     assert ours.FrozenPhrases.load("p.json").phrasegrams == expected
-    told = json.loads(run.stdout.splitlines()[-1])
-    assert (told["phrases"], len(told["top"])) == (len(expected), 3)
-    assert told["top"][0]["score"] == pytest.approx(max(expected.values()))
+    summary = json.loads(run.stdout.splitlines()[-1])
+    assert (summary["phrases"], len(summary["top"])) == (len(expected), 3)
+    assert summary["top"][0]["score"] == pytest.approx(max(expected.values()))
     joined = [" ".join(sentence) for sentence in their.freeze()[TEXT] if sentence]
     assert (tmp_path / "joined.txt").read_text().splitlines() == joined
 

@@ -105,7 +105,7 @@ def _build_flags(settings: Settings) -> list[str]:
     names = ("objective", "update", "window", "negative", "shared_negatives", "batch")
     flags = [word for name in names for word in (f"--{name.replace('_', '-')}", str(chosen[name]))]
     flags += ["--exact"] * settings.exact + ["--cbow-sum"] * (not settings.cbow_mean)
-    return [*flags, "--threads", str(settings.workers)]
+    return [*flags, "--workers", str(settings.workers)]
 
 
 def _run_measured(command: list[str], folder: Path, environment: dict[str, str]) -> dict[str, Any]:
