@@ -16,6 +16,7 @@ import json
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -29,7 +30,7 @@ from mumon.distributed import replica, rounds
 from mumon.distributed.simulation import Simulation
 from mumon.evaluation import evaluate
 from mumon.experiments.plot_style import COLOURS, STYLE
-from mumon.utils.progress import Progress
+from mumon.training.rates import choose_alpha
 
 HERE = Path(__file__).parent
 RESULTS, PLOT = HERE / "results" / "replicas.json", HERE.parent / "docs" / "images" / "replicas.png"
@@ -61,14 +62,17 @@ def train(corpus: EncodedCorpus, given: argparse.Namespace, count: int, period: 
     vocabulary = model.vocabulary
     assert vocabulary is not None
     lookup = vocabulary.lookup(corpus)
-    schedule = model._with_rate(model._schedule, corpus, lookup, Progress())
-    matrices = model._source, model._target
+    schedule = model._run.schedule
+    tokens = schedule.total * corpus.tokens
+    alpha = choose_alpha(model.settings, tokens, corpus, vocabulary.counts, lookup)
+    schedule = replace(schedule, alpha=alpha)
+    matrices = model._state.source, model._state.target
     simulation = Simulation(
         corpus, lookup, vocabulary.counts, *matrices, given.dim, model.settings, count, period, given.delay
     )
     with reporter(quiet=False) as progress:
         loss = simulation.run(given.epochs, schedule, progress)
-    model._wv.fill_norms(force=True)
+    model.wv.fill_norms(force=True)
     return {"words": len(vocabulary), "loss": loss, **scores(model), **vars(simulation.cost)}
 
 

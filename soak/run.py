@@ -29,7 +29,7 @@ from mumon import __version__
 from mumon.errors import MumonError
 from mumon.formats.checkpoint import read_checkpoint
 from mumon.formats.directory import load_model
-from mumon.training.checkpoints import KEPT, Checkpoints
+from mumon.training.checkpoints import CHECKPOINTS_KEPT, Checkpoints
 from mumon.utils.atomic import atomic_file
 from mumon.utils.paths import cache_directory
 
@@ -91,7 +91,7 @@ class Soak:
             process = self.start(self.output, *options)
             stage = self.random.choices(list(STAGES), list(STAGES.values()))[0]
             survived = self.wait(process, stage)
-            seen = set(self.checkpoints.found())
+            seen = set(self.checkpoints.find())
             if survived:
                 self.strike(process, stage)
             _, error = process.communicate()
@@ -114,7 +114,7 @@ class Soak:
 
     def resume(self) -> list[str]:
         """--resume, if there is anything to resume; else the model of the round before would be called finished."""
-        return ["--resume"] if self.checkpoints.found() else []
+        return ["--resume"] if self.checkpoints.find() else []
 
     def wait(self, process: subprocess.Popen, stage: str) -> bool:
         """Wait for the moment to strike; False if the run ended before."""
@@ -150,7 +150,7 @@ class Soak:
             return
         self.expect(code in (0, -9, 130, 143, -2, -15), f"exit {code}: {error}")
         self.expect("Traceback" not in error, error)
-        found = self.checkpoints.found()
+        found = self.checkpoints.find()
         for path in found:
             try:
                 read_checkpoint(path)
@@ -158,7 +158,7 @@ class Soak:
             except MumonError as problem:
                 self.ledger["corrupt checkpoints"] += 1
                 self.problems.append(str(problem))
-        lost = [path for path in seen if path not in found and len(found) < KEPT]
+        lost = [path for path in seen if path not in found and len(found) < CHECKPOINTS_KEPT]
         self.ledger["lost checkpoints"] += len(lost)
         self.expect(not lost, f"lost {lost}")
 

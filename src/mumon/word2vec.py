@@ -2,44 +2,58 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import os
 import secrets
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mumon.corpus import EncodedCorpus, TextOptions
-from mumon.corpus.inputs import Files, Sentences, choose_input, find_paths, read_corpus
+from mumon.corpus.inputs import Files, Sentences
 from mumon.corpus.vocabulary import TrimRule, Vocabulary
-from mumon.errors import OptionError, TrainingError
-from mumon.training.callbacks import ModelWatcher, call, checked
+from mumon.errors import FormatError, OptionError, to_one_line
+from mumon.kernels.layout import row_bytes
+from mumon.training.backend import Backend, CorpusReader, ThreadBackend
+from mumon.training.callbacks import check_callbacks
 from mumon.training.checkpoints import Checkpoints
-from mumon.training.model_disk import ModelDisk
-from mumon.training.model_runs import Merge
-from mumon.training.resume import refuse_changed_blocks, refuse_changed_options
-from mumon.training.run_state import Epoch, Position
+from mumon.training.memory import training_bytes
+from mumon.training.model_state import ModelState
+from mumon.training.objectives import CBOW, SKIPGRAM
+from mumon.training.run_state import Epoch, RunState
 from mumon.training.schedule import Schedule
+from mumon.training.session import COUNTERS, Merge, TrainingRequest, TrainingSession
 from mumon.training.settings import Settings
-from mumon.training.trainer import Trainer
+from mumon.training.weights import Matrix
 from mumon.utils.gensim_names import raise_missing_attribute, refuse_options
 from mumon.utils.progress import Progress, choose_progress
 from mumon.utils.threads import available_cores
-from mumon.utils.validation import check_integer
+from mumon.utils.validation import check_float, check_integer
+from mumon.vectors.keys import check_topn
+from mumon.vectors.word_vectors import WordVectors
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from mumon.distributed import Cluster
 
-
-SHAPE = ("lanes", "sync_every")  # of the plan by which a cluster visits the text
+MODEL_OPTIONS = ("alpha", "min_alpha", "epochs", "min_count", "max_final_vocab", "unk")
+# What a saved model gives back to the constructor.
+SAVED_OPTIONS = (
+    *(field.name for field in fields(Settings)),
+    *(field.name for field in fields(TextOptions)),
+    *MODEL_OPTIONS,
+    "comment",
+)
+MERGES = ("old", "new", "union")
+LARGE_CORPUS = 10**9  # how many tokens vectors of unknown origin are taken to have seen
 
 
 def _setting(name: str) -> Any:
-    """A property for one of the settings; a change counts from the next training on."""
+    """Make a property of one of the settings; a change counts from the next training on."""
 
     def get(model: Word2Vec) -> Any:
         value = getattr(model.settings, name)
@@ -51,42 +65,77 @@ def _setting(name: str) -> Any:
     return property(get, put, doc=f"`{name}` of the settings.")
 
 
-class Word2Vec(ModelDisk):
+class Word2Vec:
     """Word vectors by CBOW or skip-gram with negative sampling.
 
-    Given a corpus, the constructor builds the vocabulary and trains; without one, call `build_vocab` and `train`.
+    With a corpus, the constructor builds the vocabulary and trains. Without one, call `build_vocab` and `train`.
 
     Parameters
     ----------
     sentences
-        The path of a text file, or any iterable of token lists. It is read once, so a one-shot iterator will do.
+        The path of a text file, or any iterable of token lists. The corpus is read once, so a generator works too.
+        Tokens are strings or, like item ids and the nodes of a graph, integers.
     corpus_file
         One or several files, folders, globs or URLs (s3://, gs://, hf:// …): plain, .gz, .bz2, .xz or .zst text with
         one sentence per line, JSON lines or Parquet.
-    vector_size, window, min_count, max_final_vocab, trim_rule, sample, negative, ns_exponent, epochs, sg,
-    cbow_mean, shrink_windows, min_alpha, callbacks, comment
-        As in gensim 4. Words are strings or, like item ids and the nodes of a graph, integers.
-    max_vocab_size
-        At most so many words, as `max_final_vocab`: counting itself is exact and has no need of a limit.
-    compute_loss, batch_words, hashfxn
-        Taken for gensim's sake, without effect: the loss is always computed, and rows begin as a function of `seed`.
+    vector_size
+        Dimensions of the vectors.
     alpha
-        The first learning rate; by default a rule chooses it by tokens × epochs (see `mumon.training.rates`).
+        The first learning rate; by default a rule chooses it by tokens × epochs (`mumon.training.rates`).
+    window
+        The most words to each side that are the context of a word.
+    min_count
+        Words that occur less often get no vector.
+    max_vocab_size
+        Keep at most this many words, like `max_final_vocab`: counting itself is exact and needs no limit.
+    sample
+        The threshold above which frequent words are subsampled; 0 keeps all.
     seed
-        Of all random numbers; None draws one, which `model.seed` then tells.
+        Of all random numbers; None draws one, which `model.seed` then has.
     workers
         Threads; by default one for each core. One thread makes a run repeatable to the bit.
+    min_alpha
+        The last learning rate.
+    sg
+        1 trains skip-gram, 0 CBOW.
+    hs, null_word, sorted_vocab
+        As in gensim, where only the defaults are offered here.
+    negative
+        Noise words per target.
+    ns_exponent
+        Noise words are drawn in proportion to their count to this power.
+    cbow_mean
+        1 averages the context vectors, 0 adds them up.
+    hashfxn, batch_words, compute_loss
+        Accepted for gensim's sake, without effect: rows start as a function of `seed`, and the loss is always computed.
+    epochs
+        Passes over the corpus.
+    trim_rule
+        A function of a word, its count and `min_count` that decides whether to keep the word, as in gensim.
+    callbacks
+        Objects with some of the methods of `mumon.models.callbacks.CallbackAny2Vec`.
+    comment
+        Saved with the model.
+    max_final_vocab
+        Keep at most this many words, the most frequent ones.
+    shrink_windows
+        Whether each window has a random size from 1 to `window`; otherwise it always has the full size.
+    objective
+        The name of the objective: "cbow", "sg", or that of another package's (see `mumon.training.objectives`). By
+        default `sg` decides.
     update
         "correct" is the gradient of CBOW's loss; "faulty" is what word2vec.c, gensim and fastText do instead.
     exact
         True takes one SGD step per window with fresh noise words, as the paper does. False (the default) shares
-        `shared_negatives` noise words among `batch` windows (CBOW: 16 among 8, skip-gram: 32 among 32): the same
-        gradient in expectation, with less noise, at a cost per word that, for CBOW, hardly grows with the window.
+        `shared_negatives` noise words among `batch` windows: the same gradient in expectation, with less noise, at a
+        cost per word that, for CBOW, hardly grows with the window.
+    shared_negatives, batch
+        See `exact`. By default 16 noise words among 8 windows for CBOW, and 32 among 32 for skip-gram.
     rate_exponent
-        Words learn at alpha times a power of their share of the text, share^-rate_exponent, so that rare words take
-        larger steps than frequent ones: by default 0.25, and with `exact` 0 (all alike).
+        Words learn at alpha times share^-rate_exponent, where share is their share of the text, so that rare words take
+        larger steps than frequent ones: by default 0.25, and with `exact` 0 (all words alike).
     unk
-        A word that stands for all words outside the vocabulary; by default they are passed over.
+        A word that stands for all words outside the vocabulary; by default those are left out.
     vocab
         A fixed vocabulary (or its file) in place of the corpus's own.
     tokenize, lowercase, text_field
@@ -94,12 +143,12 @@ class Word2Vec(ModelDisk):
     shuffle
         Visit the sentences in another order each epoch.
     total_epochs
-        The length of the rate schedule if it is longer than `epochs`: a later `train` goes on along it.
+        The length of the rate schedule if it is longer than `epochs`: a later `train` continues along it.
     checkpoints
         A folder in which to keep the state of training every ten minutes, or `Checkpoints`, which can also resume.
     matrices
         "disk" keeps the two matrices in files, mapped into memory: they may then be larger than it, at the price of
-        waiting for the disk where rows are not at hand.
+        waiting for the disk where rows are not in memory.
     backend
         "ray" trains on a Ray cluster (`pip install 'mumon[ray]'`); `mumon.distributed.Cluster` says which, and on how
         many nodes. `workers` are then the threads of each node; by default all its CPUs.
@@ -117,7 +166,7 @@ class Word2Vec(ModelDisk):
     (16,)
     """
 
-    hs, null_word, sorted_vocab = 0, 0, 1  # gensim's others are refused
+    hs, null_word, sorted_vocab = 0, 0, 1  # gensim's other values are refused
     window, negative, sample = _setting("window"), _setting("negative"), _setting("sample")
     ns_exponent, shrink_windows = _setting("ns_exponent"), _setting("shrink_windows")
     cbow_mean, seed, workers = _setting("cbow_mean"), _setting("seed"), _setting("workers")
@@ -154,6 +203,7 @@ class Word2Vec(ModelDisk):
         max_final_vocab: int | None = None,
         shrink_windows: bool = True,
         *,
+        objective: str | None = None,
         update: Literal["correct", "faulty"] = "correct",
         exact: bool = False,
         shared_negatives: int | None = None,
@@ -174,9 +224,8 @@ class Word2Vec(ModelDisk):
     ) -> None:
         refuse_options("Word2Vec()", obsolete, inspect.signature(Word2Vec).parameters)
         _refuse_variants(hs, null_word, sorted_vocab)
-        super().__init__()
-        self.settings = Settings(
-            objective="sg" if sg else "cbow",
+        settings = Settings(
+            objective=_choose_objective(objective, sg),
             update=update,
             cbow_mean=bool(cbow_mean),
             exact=exact,
@@ -192,33 +241,24 @@ class Word2Vec(ModelDisk):
             seed=secrets.randbits(32) if seed is None else seed,
             workers=available_cores() if workers is None else workers,
         )
-        self.vector_size, self.epochs = check_integer("vector_size", vector_size), check_integer("epochs", epochs)
+        columns, self.epochs = check_integer("vector_size", vector_size), check_integer("epochs", epochs)
         self.min_count = check_integer("min_count", min_count, least=0)
         limits = {"max_final_vocab": max_final_vocab, "max_vocab_size": max_vocab_size}
-        given = [check_integer(name, value) for name, value in limits.items() if value is not None]
-        self.max_final_vocab, self.max_vocab_size = min(given, default=None), max_vocab_size
-        try:
-            (unk or "").encode()
-        except UnicodeEncodeError:
-            raise OptionError(f"unk is {unk!r}, which cannot be written as UTF-8; choose another word") from None
+        checked = [check_integer(name, value) for name, value in limits.items() if value is not None]
+        self.max_final_vocab, self.max_vocab_size = min(checked, default=None), max_vocab_size
+        _check_unk(unk)
         self.trim_rule, self.unk, self.comment = trim_rule, unk, comment
         self.hashfxn, self.batch_words = hashfxn, batch_words
-        if matrices not in ("memory", "disk"):
-            raise OptionError(f"matrices is {matrices!r}; it must be memory or disk")
-        self.matrices = matrices
-        self.backend, self._threads = backend, workers
-        self._cluster()  # refuses what is none
+        self._state = ModelState(columns, settings, _check_matrices(matrices), progress)
+        self.backend, self._given_workers = backend, workers
+        self._make_backend()  # refuses an unknown one
         self.text = TextOptions(bool(tokenize), bool(lowercase), text_field)
-        self._planned = total_epochs
-        self._schedule = Schedule(alpha, min_alpha, self.epochs if total_epochs is None else total_epochs)
-        self._alpha, self.min_alpha = self._schedule.alpha, self._schedule.min_alpha
-        self._schedule.check_left(self.epochs)
+        self._run = RunState(alpha, min_alpha, self.epochs, total_epochs)
+        self._reader = CorpusReader()
         self.corpus_count = self.corpus_total_words = 0
-        self._progress = progress
-        self._kept: tuple[Any, EncodedCorpus] | None = None
         if vocab is not None:
             fixed = vocab if isinstance(vocab, Vocabulary) else Vocabulary.load(vocab)
-            self._set_vocabulary(fixed if unk is None else fixed.with_words([], unk))
+            self._state.set_vocabulary(fixed if unk is None else fixed.with_words([], unk))
         self._checkpoints = checkpoints
         self._finished: list[Checkpoints] = []  # of runs that are over, until their model is saved
         if sentences is not None or corpus_file is not None:
@@ -236,20 +276,143 @@ class Word2Vec(ModelDisk):
         raise TypeError(f"{key!r} in model is gensim 3's; ask the vectors: {key!r} in model.wv")
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("wv", "syn1neg"):  # they are there; what they said was an AttributeError
-            self._require_vocabulary()
+        if name in ("wv", "syn1neg"):  # these exist, and raised an AttributeError themselves
+            self._state.require_vocabulary()
         raise_missing_attribute(name)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return a state with rows and history of its own, for copies and for users' own pickles."""
+        own = {"_state": self._state.__getstate__(), "_run": copy.copy(self._run), "_reader": CorpusReader()}
+        return {**self.__dict__, **own}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._state = ModelState.__new__(ModelState)
+        self._state.__setstate__(state["_state"])
+
+    # ---- what the model has
+
+    @property
+    def settings(self) -> Settings:
+        """Everything that decides what training does, apart from data and rates."""
+        return self._state.settings
+
+    @settings.setter
+    def settings(self, settings: Settings) -> None:
+        self._state.settings = settings
+
+    @property
+    def vocabulary(self) -> Vocabulary | None:
+        """The words that have rows; None before there are any."""
+        return self._state.vocabulary
+
+    @property
+    def wv(self) -> WordVectors:
+        """The trained vectors and the questions they answer; other vectors may be set in their place."""
+        return self._state.wv
+
+    @wv.setter
+    def wv(self, vectors: WordVectors) -> None:
+        self._state.wv = vectors
+
+    @property
+    def syn1neg(self) -> Matrix:
+        """The output (target) vectors, row by row beside `wv.vectors`."""
+        return self._state.output
+
+    @syn1neg.setter
+    def syn1neg(self, rows: Matrix) -> None:
+        if np.shape(rows) != self.syn1neg.shape:
+            raise OptionError(
+                f"syn1neg is {self.syn1neg.shape} and {np.shape(rows)} was given; give one row to each word"
+            )
+        self.syn1neg[:] = rows
+
+    @property
+    def vector_size(self) -> int:
+        """Dimensions of the vectors."""
+        return self._state.vector_size
+
+    @property
+    def layer1_size(self) -> int:
+        """gensim's other name for `vector_size`."""
+        return self.vector_size
+
+    @property
+    def matrices(self) -> Literal["memory", "disk"]:
+        """Where the two matrices are."""
+        return "disk" if self._state.on_disk else "memory"
 
     @property
     def sg(self) -> int:
         """1 for skip-gram, 0 for CBOW."""
-        return int(self.settings.objective == "sg")
+        return int(self.settings.record is SKIPGRAM)
 
     @property
     def effective_min_count(self) -> int:
         """`min_count`, or the count of the rarest word if a limit on the number of words asked for more."""
-        limited = self.vocabulary is not None and len(self.vocabulary) == self.max_final_vocab
-        return max(self.min_count, int(self._require_vocabulary().counts.min())) if limited else self.min_count
+        if self.vocabulary is None or len(self.vocabulary) != self.max_final_vocab:
+            return self.min_count
+        return max(self.min_count, int(self.vocabulary.counts.min()))
+
+    # ---- what the model knows of its training
+
+    @property
+    def history(self) -> list[Epoch]:
+        """What each epoch did: its loss, rate, tokens and seconds."""
+        return self._run.history
+
+    @history.setter
+    def history(self, epochs: list[Epoch]) -> None:
+        self._run.history = epochs
+
+    @property
+    def alpha(self) -> float | None:
+        """The first learning rate: the one given, or the one that was chosen for the corpus; None until then."""
+        return self._run.alpha
+
+    @alpha.setter
+    def alpha(self, value: float | None) -> None:
+        self._run.given_alpha = value if value is None else check_float("alpha", value, above=0)
+
+    @property
+    def min_alpha(self) -> float:
+        """The last learning rate."""
+        return self._run.min_alpha
+
+    @min_alpha.setter
+    def min_alpha(self, value: float) -> None:
+        self._run.min_alpha = value
+
+    @property
+    def min_alpha_yet_reached(self) -> float | None:
+        """The lowest rate so far; None before the first epoch."""
+        return min((epoch.alpha for epoch in self.history), default=None)
+
+    @property
+    def train_count(self) -> int:
+        """How often `train` has finished."""
+        return self._run.train_count
+
+    @property
+    def total_train_time(self) -> float:
+        """The seconds that all epochs took."""
+        return sum(epoch.seconds for epoch in self.history)
+
+    @property
+    def running_training_loss(self) -> float:
+        """The loss of all tokens since the latest training began, in float64; some of gensim's users set it to 0."""
+        return self._run.loss
+
+    @running_training_loss.setter
+    def running_training_loss(self, value: float) -> None:
+        self._run.loss = value
+
+    def get_latest_training_loss(self) -> float:
+        """Return the loss of the latest training, summed over its tokens and epochs; `history` has it per token."""
+        return self._run.loss
+
+    # ---- vocabulary
 
     def build_vocab(
         self,
@@ -263,39 +426,31 @@ class Word2Vec(ModelDisk):
         merge_vocab: Merge | None = None,
         **obsolete: Any,
     ) -> None:
-        """Read a corpus and choose the vocabulary.
+        """Read a corpus and choose the vocabulary. Words that had rows before keep them.
 
-        A model that has one keeps the rows of words in both. `merge_vocab` says whose words it then has: the "old"
-        ones, the "new" ones (the default), or the "union", for which gensim says `update=True`. "old" and "union" add
-        the new counts to the old. `trim_rule` takes the place of the model's own; `progress_per` and `keep_raw_vocab`
-        are gensim's and have no effect.
+        Parameters
+        ----------
+        corpus_iterable, corpus_file
+            One of them, as in the class. A corpus that can be read only once is kept for the `train` that follows.
+        update
+            gensim's way to say `merge_vocab="union"`.
+        trim_rule
+            In place of the model's own.
+        merge_vocab
+            Whose words a model that has some will have: the "old" ones, the "new" ones (the default), or the "union".
+            "old" and "union" add the new counts to the old.
+        progress_per, keep_raw_vocab
+            gensim's; without effect.
         """
         refuse_options("build_vocab()", obsolete, inspect.signature(Word2Vec.build_vocab).parameters)
         merge_vocab = "union" if update and merge_vocab is None else merge_vocab
-        if merge_vocab not in (None, "old", "new", "union"):
-            raise OptionError(f"merge_vocab is {merge_vocab!r}; it must be old, new or union")
-        cluster = self._cluster()
-        with choose_progress(self._progress) as progress, cluster.connect(progress) if cluster else nullcontext():
-            corpus = self._read(corpus_iterable, corpus_file, progress)
-        self.corpus_count, self.corpus_total_words = corpus.sentences, corpus.tokens
-        if self.vocabulary is not None:
-            self._take_over_rows()
-        old = self.vocabulary
-        if old is not None and merge_vocab in ("old", "union"):
-            old = old.for_tokens_of(corpus, merging=merge_vocab == "union")
-        if old is not None and merge_vocab == "old":
-            self._set_vocabulary(old.counted_on(corpus))
-            return
-        new = Vocabulary.from_corpus(
-            corpus,
-            min_count=self.min_count,
-            max_final_vocab=self.max_final_vocab,
-            trim_rule=trim_rule or self.trim_rule,
-            unk=self.unk,
-        )
-        if old is not None and merge_vocab == "union":
-            new = old.with_words(new.words, new.unk).counted_on(corpus)
-        self._set_vocabulary(new)
+        _check_merge(merge_vocab)
+        backend = self._make_backend()
+        with choose_progress(self._state.progress) as progress, backend.connect(progress):
+            corpus = self._reader.read(
+                corpus_iterable, corpus_file, self.text, self.settings.workers, backend, progress
+            )
+            self._choose_vocabulary(corpus, merge_vocab, progress, trim_rule)
 
     def build_vocab_from_freq(
         self,
@@ -305,7 +460,20 @@ class Word2Vec(ModelDisk):
         trim_rule: TrimRule | None = None,
         update: bool = False,
     ) -> None:
-        """Choose the vocabulary from words that were counted elsewhere; `update` adds them to the model's own.
+        """Choose the vocabulary from words that were counted elsewhere.
+
+        Parameters
+        ----------
+        word_freq
+            How often each word occurs.
+        keep_raw_vocab
+            gensim's; without effect.
+        corpus_count
+            The number of sentences, where it is known.
+        trim_rule
+            In place of the model's own.
+        update
+            Whether to add the words to the model's own.
 
         >>> model = Word2Vec(min_count=2)
         >>> model.build_vocab_from_freq({"cat": 9, "dog": 5, "emu": 1})
@@ -320,17 +488,24 @@ class Word2Vec(ModelDisk):
         )
         self.corpus_count, self.corpus_total_words = corpus_count or 0, int(sum(word_freq.values()))
         if self.vocabulary is not None:
-            self._take_over_rows()
+            self._state.take_over_changes()
             new = self.vocabulary.merged_with(new) if update else new
-        self._set_vocabulary(new if self.unk is None else new.with_words([], self.unk))
+        self._state.set_vocabulary(new if self.unk is None else new.with_words([], self.unk))
 
     def reset_from(self, other_model: Word2Vec) -> None:
-        """Begin anew with the words and counts of another model."""
-        vocabulary = other_model._require_vocabulary()
-        self.vocabulary = None
-        self._set_vocabulary(vocabulary)
-        self.history, self._run_start = [], 0
+        """Start again with the words and counts of another model."""
+        vocabulary = other_model._state.require_vocabulary()
+        self._state.vocabulary = None
+        self._state.set_vocabulary(vocabulary)
+        self._run.forget_history()
         self.corpus_count, self.corpus_total_words = other_model.corpus_count, other_model.corpus_total_words
+
+    def init_weights(self) -> None:
+        """Forget what was trained: matrices, history and rates start again, for the same words."""
+        self._state.reset_weights()
+        self._run.reset(self.epochs)
+
+    # ---- training
 
     def train(
         self,
@@ -352,134 +527,337 @@ class Word2Vec(ModelDisk):
         checkpoints: Checkpoints | str | os.PathLike[str] | None = None,
         **obsolete: Any,
     ) -> list[Epoch]:
-        """Train on a corpus, the first time or further; returns what was added to `history`.
+        """Train on a corpus, the first time or further.
 
-        The rate goes on along a schedule that is not finished (see `total_epochs` of the class), by default to its end;
-        otherwise, or when a rate or `total_epochs` is given, it starts a new one. New words are passed over unless
-        `merge_vocab` is "new" or "union". `callbacks` are `mumon.models.callbacks.CallbackAny2Vec` or like it, and
-        `checkpoints` as in the class. `total_examples`, `total_words`, `word_count`, `queue_factor` and `report_delay`
-        are gensim's way of knowing how far along it is; mumon counts for itself.
+        The rate continues along a schedule that is not finished, by default to its end. Otherwise, or when a rate or
+        `total_epochs` is given, a new schedule starts.
+
+        Parameters
+        ----------
+        corpus_iterable, corpus_file
+            One of them, as in the class.
+        epochs
+            Passes over the corpus; by default what is left of the schedule, or the model's own number.
+        start_alpha, end_alpha
+            The first and last learning rate of a new schedule.
+        callbacks
+            As in the class.
+        total_epochs
+            The length of a new schedule, if it is longer than this training.
+        merge_vocab
+            What becomes of new words: None leaves them out; "new" and "union" give them rows (see `build_vocab`).
+        checkpoints
+            As in the class.
+        total_examples, total_words, word_count, queue_factor, report_delay, compute_loss
+            gensim's way of knowing how far along it is; without effect, because mumon counts for itself.
+
+        Returns
+        -------
+        list of Epoch
+            What was added to `history`.
         """
         refuse_options("train()", obsolete, inspect.signature(Word2Vec.train).parameters)
-        watching = checked(callbacks)
+        listed = check_callbacks(callbacks)
+        _check_merge(merge_vocab)
         if self.vocabulary is not None:
-            self._take_over_rows()
-        before, (schedule, epochs) = self._schedule, self._plan(epochs, total_epochs, start_alpha, end_alpha)
+            self._state.take_over_changes()
+        schedule, epochs = self._run.plan(self.epochs, epochs, total_epochs, start_alpha, end_alpha)
         checkpoints = self._checkpoints if checkpoints is None else checkpoints
-        kept = checkpoints if checkpoints is None or isinstance(checkpoints, Checkpoints) else Checkpoints(checkpoints)
-        cluster = self._cluster()
-        plan = {} if kept is None else self._run_plan(schedule, epochs, merge_vocab)
-        plan |= {} if cluster is None else cluster.plan
-        with (
-            choose_progress(self._progress) as progress,
-            kept.held() if kept else nullcontext(),
-            cluster.connect(progress) if cluster else nullcontext(),
-        ):
-            finished = [earlier.run_id for earlier in self._finished]
-            found = None if kept is None else kept.start(progress, finished)
-            if found is not None:
-                if cluster is not None:  # it may have another size now, and the run keeps to its plan
-                    plan = {**{name: found[1].plan.get(name) for name in SHAPE}, **plan}
-                refuse_changed_options(found[1], plan)
-            corpus = self._read(corpus_iterable, corpus_file, progress)
-            position = Position()
-            if found is not None:
-                schedule, position = self._restore(*found, corpus, progress)
-            elif merge_vocab is not None:
-                self.build_vocab(corpus, merge_vocab=merge_vocab)
-            vocabulary = self._matched(corpus)
-            lookup = vocabulary.lookup(corpus)
-            self._schedule = self._with_rate(schedule, corpus, lookup, progress)
-            trainer = self._trainer(corpus, vocabulary, lookup, plan, progress)
-            if found is not None:
-                refuse_changed_blocks(found[1], trainer.blocks)
-            keeper = None if kept is None else self._keeper(kept, trainer, plan, position, progress)
-            watcher = ModelWatcher(self, trainer, watching)
-            self._begin_run(position)
-            try:
-                watcher.tell("on_train_begin")
-                added = trainer.run(epochs, self._schedule, len(watcher.before), position, keeper, watcher)
-            except BaseException as error:
-                self._schedule = before  # the next training plans anew, or goes on from a checkpoint
-                if keeper is not None:
-                    self.history, self._unfinished = watcher.before, plan["vocab or from"]
-                if isinstance(error, TrainingError):
-                    raise TrainingError(f"{error}{'' if keeper is None else keeper.last_good()}") from None
-                raise
-            finally:
-                if keeper is not None:
-                    keeper.finish()
-                trainer.close()
-                self._wv.fill_norms(force=True)
-                self._kept = None
-        watcher.stand_after(added)
-        self.train_count, self._unfinished = self.train_count + 1, None
-        self._planned = self._planned if total_epochs is None else total_epochs
-        if kept is not None:
-            self._finished.append(kept)
-        call(watching, "on_train_end", self)
+        if checkpoints is not None and not isinstance(checkpoints, Checkpoints):
+            checkpoints = Checkpoints(checkpoints)
+        request = TrainingRequest(corpus_iterable, corpus_file, schedule, epochs, merge_vocab, listed)
+        session = TrainingSession(self, request, self._make_backend(), checkpoints, self._finished)
+        added = session.run()
+        self._run.planned = self._run.planned if total_epochs is None else total_epochs
+        if checkpoints is not None:
+            self._finished.append(checkpoints)
+        session.finish()
         return added
 
-    def _cluster(self) -> Cluster | None:
-        """Where to train, if not on this machine."""
-        if self.backend is None:
-            return None
-        from mumon.distributed import Cluster
+    # ---- disk
 
-        if self.matrices == "disk":
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model as a folder that mumon, model2vec and sentence-transformers load.
+
+        The checkpoints of the training that made it are then removed.
+
+        Parameters
+        ----------
+        path
+            The folder to write; a model there is replaced.
+        """
+        from mumon.formats.directory import save_model
+
+        self._state.take_over_changes()
+        vocabulary, history = self._state.require_vocabulary(), [epoch.to_json() for epoch in self.history]
+        training = self._describe_training(self._run.schedule)
+        save_model(path, vocabulary.words, vocabulary.counts, self.wv.vectors, self.syn1neg, training, history)
+        for finished in self._finished:
+            finished.discard()
+        self._finished.clear()
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        matrices: Literal["memory", "disk"] = "memory",
+        progress: bool | Progress | None = None,
+    ) -> Self:
+        """Load a model written by `save`, ready for questions and for more training.
+
+        Parameters
+        ----------
+        path
+            The folder.
+        matrices, progress
+            As in the class: a saved model does not say where its matrices were.
+
+        Returns
+        -------
+        Word2Vec
+            With no more threads than this machine has cores.
+        """
+        from mumon.formats.directory import has_integer_keys, load_model
+
+        _check_matrices(matrices)
+        loaded = load_model(path)
+        saved = loaded.config
+        options: dict[str, Any] = {name: saved[name] for name in SAVED_OPTIONS if name in saved}
+        try:
+            _check_saved(saved)
+            options["workers"] = min(saved["workers"], available_cores())
+            columns = loaded.vectors.shape[1]
+            model = cls(vector_size=columns, matrices=matrices, progress=progress, **options)
+            model._given_workers = None  # those of the machine that saved it say nothing of a cluster's
+            model._restore_run(saved, [Epoch.from_json(epoch) for epoch in loaded.history])
+        except (KeyError, TypeError, ValueError) as error:
+            raise FormatError(
+                f"{os.fspath(path)} does not say how it was trained ({to_one_line(error)}); load it with "
+                "WordVectors.load"
+            ) from None
+        unk = model.unk if model.unk in loaded.words else None
+        integers = has_integer_keys(saved, loaded.words, path)
+        model._state.adopt(loaded.words, loaded.counts, unk, loaded.vectors, loaded.output, integers)
+        return model
+
+    @classmethod
+    def from_vectors(cls, vectors: WordVectors | str | os.PathLike[str], **options: Any) -> Self:
+        """Make a model that starts from existing vectors and is then trained further.
+
+        Parameters
+        ----------
+        vectors
+            `WordVectors`, or any file of vectors that mumon reads. The words and rows are theirs; output vectors start
+            at zero.
+        **options
+            The constructor's. With matrices="disk" the rows go from file to file and are never all in memory.
+
+        Returns
+        -------
+        Word2Vec
+
+        >>> import numpy as np
+        >>> from mumon import Word2Vec
+        >>> start = WordVectors(["cat", "dog"], np.ones((2, 8), np.float32))
+        >>> model = Word2Vec.from_vectors(start, min_count=1, workers=1, epochs=1)
+        >>> _ = model.train([["cat", "dog", "bird"]] * 20, merge_vocab="union")
+        >>> len(model.wv)
+        3
+        """
+        if "vector_size" in options:
+            raise OptionError("vector_size comes with the vectors; leave it out")
+        on_disk = options.get("matrices") == "disk"
+        wv = vectors if isinstance(vectors, WordVectors) else _load_vectors(vectors, on_disk)
+        model = cls(vector_size=wv.vector_size, **options)
+        model._run.tokens_before = LARGE_CORPUS  # rates for a fresh start would undo what the vectors know
+        words, unk = [str(key) for key in wv.index_to_key], model.unk if model.unk in wv.key_to_index else None
+        model._state.adopt(words, wv.counts, unk, wv.vectors, None, wv.integer_keys)
+        return model
+
+    # ---- questions to the model
+
+    def predict_output_word(
+        self, context_words_list: list[str] | list[int], topn: int = 10
+    ) -> list[tuple[str, float]] | list[tuple[int, float]] | None:
+        """Find the words that are most likely at the centre of some context words.
+
+        Parameters
+        ----------
+        context_words_list
+            The context; unknown words are left out.
+        topn
+            How many words to return.
+
+        Returns
+        -------
+        list of (word, probability), or None
+            None if all context words are unknown.
+
+        >>> from mumon import Word2Vec
+        >>> model = Word2Vec([["a", "b"], ["c", "d"]] * 99, min_count=1, sample=0, epochs=9, workers=1, vector_size=8)
+        >>> model.predict_output_word(["a"], topn=1)[0][0]
+        'b'
+        """
+        if isinstance(context_words_list, str):
+            raise OptionError(f"{context_words_list!r} is 1 string where a list of words is needed; put it in one")
+        wv = self.wv
+        rows = [wv.get_index(word) for word in context_words_list if wv.has_index_for(word)]
+        if not rows:
+            return None
+        chances = self._state.predict_words(rows)
+        best = np.argsort(-chances, kind="stable")[: max(check_topn(topn), 0)]
+        return [(wv.index_to_key[row], float(chances[row])) for row in best]  # type: ignore[return-value]
+
+    def estimate_memory(self, vocab_size: int | None = None, report: dict[str, int] | None = None) -> dict[str, int]:
+        """Return the bytes that training takes, by what takes them.
+
+        Parameters
+        ----------
+        vocab_size
+            The number of words; by default the model's own.
+        report
+            A dictionary to add to, as in gensim.
+
+        Returns
+        -------
+        dict
+            With matrices="disk", `vectors` and `syn1neg` are taken on the disk.
+
+        >>> from mumon import Word2Vec
+        >>> Word2Vec(vector_size=300, workers=1).estimate_memory(1_000_000)["vectors"]
+        1216000000
+        """
+        words = len(self._state.require_vocabulary()) if vocab_size is None else vocab_size
+        parts = {} if report is None else report
+        parts["vectors"] = parts["syn1neg"] = words * row_bytes(self.vector_size)
+        parts["total"] = training_bytes(words, self.vector_size, self.settings)
+        parts["vocab"] = parts["total"] - 2 * parts["vectors"]
+        return parts
+
+    # ---- what a training session asks
+
+    def _make_backend(self) -> Backend:
+        """Return where to train: this machine, or a cluster."""
+        if self.backend is None:
+            return ThreadBackend()
+        from mumon.distributed.backend import ClusterBackend
+        from mumon.distributed.cluster import Cluster
+
+        if self._state.on_disk:
             raise OptionError("nodes of a cluster keep 2 matrices in memory; leave out matrices='disk', or backend")
         cluster = Cluster.from_backend(self.backend)
-        return replace(cluster, workers=cluster.workers or self._threads)
+        return ClusterBackend(replace(cluster, workers=cluster.workers or self._given_workers))
 
-    def _trainer(
-        self,
-        corpus: EncodedCorpus,
-        vocabulary: Vocabulary,
-        lookup: NDArray[np.int32],
-        plan: dict[str, Any],
-        progress: Progress,
-    ) -> Trainer:
-        """Whoever trains: threads of this machine, or workers on a cluster, whose plan is then part of the run's."""
-        matrices, locks, cluster = (self._source, self._target), self._locks(), self._cluster()
-        if cluster is None:
-            return Trainer(corpus, lookup, vocabulary.counts, *matrices, self.settings, progress, locks)
-        from mumon.distributed.corpus import DistributedCorpus
-        from mumon.distributed.trainer import ClusterTrainer
+    def _count_corpus(self, corpus: EncodedCorpus) -> None:
+        self.corpus_count, self.corpus_total_words = corpus.sentences, corpus.tokens
 
-        shape = {name: plan[name] for name in SHAPE} if all(map(plan.get, SHAPE)) else None
-        assert isinstance(corpus, DistributedCorpus)
-        trainer = ClusterTrainer(
-            corpus, vocabulary, *matrices, self.vector_size, self.settings, cluster, shape, progress, locks
+    def _choose_vocabulary(
+        self, corpus: EncodedCorpus, merge: Merge | None, progress: Progress, trim_rule: TrimRule | None = None
+    ) -> None:
+        """Choose which words of the corpus and of the model get rows."""
+        self._count_corpus(corpus)
+        if self.vocabulary is not None:
+            self._state.take_over_changes()
+        old = self.vocabulary
+        if old is not None and merge in ("old", "union"):
+            old = old.for_tokens_of(corpus, merging=merge == "union")
+        if old is not None and merge == "old":
+            self._state.set_vocabulary(old.counted_on(corpus), progress=progress)
+            return
+        new = Vocabulary.from_corpus(
+            corpus,
+            min_count=self.min_count,
+            max_final_vocab=self.max_final_vocab,
+            trim_rule=trim_rule or self.trim_rule,
+            unk=self.unk,
         )
-        plan |= trainer.epoch_plan
-        return trainer
+        if old is not None and merge == "union":
+            new = old.with_words(new.words, new.unk).counted_on(corpus)
+        self._state.set_vocabulary(new, progress=progress)
 
-    def _read(self, sentences: Any, corpus_file: Files | None, progress: Progress) -> EncodedCorpus:
-        """Encode a corpus; what can be read only once is kept from `build_vocab` for the `train` that follows."""
-        given, cluster = choose_input(sentences, corpus_file), self._cluster()
-        files = None if isinstance(given, EncodedCorpus) else find_paths(given, corpus_file is not None, self.text)
-        if cluster is not None and files is not None:
-            from mumon.distributed.corpus import encode_on_cluster
+    def _describe_training(self, schedule: Schedule) -> dict[str, Any]:
+        """Return what a saved model says of its training."""
+        return {
+            **asdict(self.settings),
+            **asdict(self.text),
+            **{name: getattr(self, name) for name in MODEL_OPTIONS},
+            "alpha": self._run.given_alpha,  # null if the rule chose it: it will again
+            "schedule": asdict(schedule),
+            "tokens_before": self._run.tokens_before,
+            "planned_epochs": self._run.planned,
+            **{name: getattr(self, name) for name in COUNTERS},
+            "comment": self.comment,
+            "integer_keys": self.vocabulary is not None and self.vocabulary.integers,
+            "row_exponent": self.settings.row_exponent,  # for people: what rate_exponent null came to
+        }
 
-            return encode_on_cluster(files, self.text, progress)
-        if self._kept is not None and self._kept[0] is given:
-            corpus, once = self._kept[1], True
-        else:
-            corpus, once = read_corpus(given, corpus_file is not None, self.text, self.settings.workers, progress)
-        if once:
-            self._kept = (given, corpus)
-        if cluster is None:
-            return corpus
-        from mumon.distributed.corpus import distribute_corpus
+    def _restore_run(self, saved: dict[str, Any], history: list[Epoch]) -> None:
+        """Take schedule, history and counters from what a saved model says of its training."""
+        run = self._run
+        run.schedule, run.history = Schedule(**saved["schedule"]), history
+        run.tokens_before = check_integer("tokens_before", saved.get("tokens_before", 0), least=0)
+        counters = {name: check_integer(name, saved.get(name, 0), least=0) for name in COUNTERS}
+        self.corpus_count, self.corpus_total_words = counters["corpus_count"], counters["corpus_total_words"]
+        run.train_count = counters["train_count"]
+        planned = saved.get("planned_epochs", None if run.schedule.total == self.epochs else run.schedule.total)
+        run.planned = None if planned is None else check_integer("planned_epochs", planned)
 
-        return distribute_corpus(corpus)
+
+def _choose_objective(objective: str | None, sg: int) -> str:
+    if objective is None:
+        return SKIPGRAM.name if sg else CBOW.name
+    if sg and objective != SKIPGRAM.name:
+        raise OptionError(f"sg=1 asks for skip-gram and objective={objective!r} for another; give one of the two")
+    return objective
+
+
+def _check_matrices(matrices: Any) -> bool:
+    """Return whether matrices are to be on disk."""
+    if matrices not in ("memory", "disk"):
+        raise OptionError(f"matrices is {matrices!r}; it must be memory or disk")
+    return bool(matrices == "disk")
+
+
+def _check_merge(merge_vocab: Any) -> None:
+    if merge_vocab is not None and merge_vocab not in MERGES:
+        raise OptionError(f"merge_vocab is {merge_vocab!r}; it must be old, new or union")
+
+
+def _check_unk(unk: str | None) -> None:
+    try:
+        (unk or "").encode()
+    except UnicodeEncodeError:
+        raise OptionError(f"unk is {unk!r}, which cannot be written as UTF-8; choose another word") from None
+
+
+def _check_saved(saved: dict[str, Any]) -> None:
+    """Refuse values of a saved model that the constructor, which trusts its caller, would accept."""
+    for name in ("unk", "text_field", "comment"):
+        if not isinstance(saved.get(name), str | None):
+            raise OptionError(f"{name} is neither text nor null")
+    for name in ("tokenize", "lowercase"):
+        if not isinstance(saved.get(name, False), bool):
+            raise OptionError(f"{name} is neither true nor false")
 
 
 def _refuse_variants(hs: int, null_word: int, sorted_vocab: int) -> None:
-    """What of gensim's constructor has no counterpart."""
+    """Refuse what of gensim's constructor has no counterpart."""
     if hs:
         raise OptionError("hs=1 (hierarchical softmax) is not offered; mumon trains with negative sampling only")
     if null_word:
         raise OptionError("null_word=1 serves gensim's Doc2Vec only; leave it out")
     if not sorted_vocab:
         raise OptionError("sorted_vocab=0 is not offered: words are always in the order of their counts; leave it out")
+
+
+def _load_vectors(path: str | os.PathLike[str], on_disk: bool) -> WordVectors:
+    if not on_disk:
+        return WordVectors.load(path)
+    from mumon.formats import open_vectors
+    from mumon.training.mmap_matrix import gather_on_disk
+
+    with open_vectors(path) as source:
+        loaded = gather_on_disk(source)
+    words: Any = list(map(int, loaded.words)) if loaded.integer_keys else loaded.words
+    return WordVectors(words, loaded.vectors, loaded.counts)

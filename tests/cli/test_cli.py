@@ -78,7 +78,7 @@ def test_every_training_option_reaches_the_trainer(run, corpus):
     )
     assert (s.shuffle, s.seed, s.sample) == (True, 9, 0)
     assert (model.text.tokenize, model.text.lowercase) == (True, True)
-    assert (model._schedule.done, model._schedule.total) == (1, 2)
+    assert (model._run.schedule.done, model._run.schedule.total) == (1, 2)
     assert len(model.wv) == 51 and "<unk>" in model.wv
     assert Vocabulary.load("v.txt").words == model.wv.index_to_key
 

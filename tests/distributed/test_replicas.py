@@ -21,6 +21,7 @@ from mumon.distributed.simulation import Simulation
 from mumon.errors import OptionError
 from mumon.kernels import exchange
 from mumon.training.engine import Engine
+from mumon.training.rates import choose_alpha
 from mumon.training.settings import Settings
 from mumon.utils.progress import Progress
 from tests.conftest import planted_accuracy
@@ -171,7 +172,7 @@ def test_updates_of_rows_are_counted_as_they_are_trained(planted):
     corpus = corpus_from_sentences(planted[:200])
     model.build_vocab(corpus)
     vocabulary = model.vocabulary
-    replica = Replica(Engine(vocabulary.counts, model._source, model._target, model.settings), 16)
+    replica = Replica(Engine(vocabulary.counts, model._state.source, model._state.target, model.settings), 16)
     replica.build_block_trainer(corpus, vocabulary.lookup(corpus), np.array([0, corpus.sentences]))(0, 0, 0.1)
     [(source, target)] = replica.take_changes(len(vocabulary), 1, 0.1, 1)
     assert dict(zip(source.rows.tolist(), source.updates.tolist(), strict=True)) == dict(enumerate(vocabulary.counts))
@@ -220,11 +221,14 @@ def simulated(sentences, replicas, period=600, **options):
     corpus = corpus_from_sentences(sentences)
     model.build_vocab(corpus)
     vocabulary, lookup = model.vocabulary, model.vocabulary.lookup(corpus)
-    schedule = model._with_rate(model._schedule, corpus, lookup, Progress())
-    matrices = model._source, model._target
+    schedule = model._run.schedule
+    tokens = schedule.total * corpus.tokens
+    alpha = choose_alpha(model.settings, tokens, corpus, vocabulary.counts, lookup)
+    schedule = replace(schedule, alpha=alpha)
+    matrices = model._state.source, model._state.target
     simulation = Simulation(corpus, lookup, vocabulary.counts, *matrices, 24, model.settings, replicas, period)
     simulation.run(8, replace(schedule, total=8), Progress())
-    model._wv.fill_norms(force=True)
+    model.wv.fill_norms(force=True)
     return model, simulation
 
 
@@ -347,5 +351,5 @@ def test_a_loaded_model_brings_no_threads_to_a_cluster(tmp_path, planted):
     Word2Vec(planted[:50], vector_size=4, min_count=1, workers=1, progress=False).save(tmp_path / "m")
     model = Word2Vec.load(tmp_path / "m")
     model.backend = "ray"
-    assert model._cluster().workers is None
-    assert Word2Vec(workers=3, backend="ray")._cluster().workers == 3
+    assert model._make_backend().cluster.workers is None
+    assert Word2Vec(workers=3, backend="ray")._make_backend().cluster.workers == 3

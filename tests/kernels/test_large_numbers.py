@@ -21,7 +21,7 @@ from mumon.errors import CorpusError, OptionError
 from mumon.kernels.hash_table import COUNT
 from mumon.training.engine import BLOCK_TOKENS, block_bounds
 from mumon.training.rates import default_alpha, heaviest_share
-from mumon.training.run_state import Block, Epoch, Tally
+from mumon.training.run_state import BlockResult, Epoch, EpochTotals
 from mumon.training.sampling import (
     CERTAIN,
     NOISE,
@@ -35,6 +35,7 @@ from mumon.training.sampling import (
 )
 from mumon.training.schedule import Schedule
 from mumon.training.settings import Settings
+from mumon.training.thread_runner import ThreadRunner
 from mumon.training.trainer import Trainer
 from mumon.training.weights import initial_rows, new_matrix
 from mumon.utils.progress import JsonProgress, Progress
@@ -94,7 +95,8 @@ def trainer(corpus):
     source, target = new_matrix(len(vocabulary), 16), new_matrix(len(vocabulary), 16)
     initial_rows(source, 16, np.arange(len(vocabulary)), 1)
     lookup = vocabulary.lookup(corpus)
-    return Trainer(corpus, lookup, vocabulary.counts, source, target, Settings(sample=0), Reports())
+    runner = ThreadRunner(corpus, lookup, vocabulary.counts, source, target, Settings(sample=0))
+    return Trainer(runner, Reports())
 
 
 # ---- positions
@@ -119,23 +121,25 @@ def test_blocks_of_whole_sentences_reach_the_end_whatever_its_number(corpus):
 
 
 def test_a_block_beyond_2_to_the_32_trains_the_words_that_stand_there(corpus, trainer):
-    train = trainer._block_trainer()
+    runner = trainer.runner
+    train = runner.block_trainer()
     for number, begin in enumerate(FAR):
-        before = trainer.source.copy()
-        block = int(np.searchsorted(corpus.offsets[trainer.bounds], begin + 10_000, side="right")) - 1
+        before = runner.source.copy()
+        block = int(np.searchsorted(corpus.offsets[runner.bounds], begin + 10_000, side="right")) - 1
         done = train(0, block, 0.05)
         assert type(done.tokens) is int and done.tokens == done.trained > 0 and math.isfinite(done.loss)
-        changed = {int(row) for row in np.flatnonzero((trainer.source != before).any(axis=1))}
+        changed = {int(row) for row in np.flatnonzero((runner.source != before).any(axis=1))}
         assert {2 * number + 1, 2 * number + 2} <= changed <= {0, 2 * number + 1, 2 * number + 2}
-    before = trainer.source.copy()
+    before = runner.source.copy()
     train(0, 0, 0.05)
-    assert np.flatnonzero((trainer.source != before).any(axis=1)).tolist() in ([0], [])
+    assert np.flatnonzero((runner.source != before).any(axis=1)).tolist() in ([0], [])
 
 
 def test_an_epoch_over_the_last_blocks_tells_its_tokens_and_the_progress_of_all(corpus, trainer):
-    trainer.bounds = trainer.bounds[-4:]
+    runner = trainer.runner
+    runner.bounds = runner.bounds[-4:]
     epoch, *_ = trainer.run(1, Schedule(0.05, 0.0, 2), first_epoch=1 << 33)
-    assert epoch.tokens == TOKENS - corpus.offsets[trainer.bounds[0]] and epoch.epoch == (1 << 33) + 1
+    assert epoch.tokens == TOKENS - corpus.offsets[runner.bounds[0]] and epoch.epoch == (1 << 33) + 1
     trainer.run(2, Schedule(0.05, 0.0, 2))
     assert trainer.progress.total == 2 * TOKENS and trainer.progress.done == 2 * epoch.tokens
 
@@ -193,12 +197,12 @@ def test_the_default_rate_is_defined_for_any_number_of_tokens():
 
 def test_tallies_count_whole_tokens_beyond_2_to_the_53():
     """The tokens to the last one; the mean loss to the fifteen digits of a float64."""
-    tally = Tally()
-    tally.add(Block(1 << 53, 1 << 53, 2.5 * (1 << 52), 1 << 52))
+    totals = EpochTotals()
+    totals.add(BlockResult(1 << 53, 1 << 53, 2.5 * (1 << 52), 1 << 52))
     for _ in range(3):
-        tally.add(Block(1, 1, 2.5, 1))
-    assert tally.tokens == tally.trained == (1 << 53) + 3
-    assert tally.mean == pytest.approx(2.5, rel=1e-14)
+        totals.add(BlockResult(1, 1, 2.5, 1))
+    assert totals.tokens == totals.trained == (1 << 53) + 3
+    assert totals.mean_loss == pytest.approx(2.5, rel=1e-14)
 
 
 def test_the_history_keeps_large_numbers():
@@ -222,11 +226,11 @@ def test_counts_beyond_2_to_the_62_come_back_from_files_and_models(tmp_path, voc
     vocabulary.save(tmp_path / "v.txt")
     assert Vocabulary.load(tmp_path / "v.txt").counts.tolist() == LARGE
     model = Word2Vec(vector_size=2, vocab=vocabulary, workers=1, progress=False)
-    model._tokens_before = 1 << 62
+    model._run.tokens_before = 1 << 62
     model.save(tmp_path / "m.mumon")
     loaded = Word2Vec.load(tmp_path / "m.mumon")
     assert loaded.vocabulary.counts.tolist() == loaded.wv.counts.tolist() == LARGE
-    assert loaded._tokens_before == 1 << 62
+    assert loaded._run.tokens_before == 1 << 62
 
 
 def test_counts_that_int64_cannot_hold_are_refused_and_do_not_wrap(vocabulary):

@@ -24,7 +24,7 @@ def test_a_matrix_that_a_callback_puts_in_place_is_what_is_trained_on():
     by_hand = small(epochs=3, callbacks=[once(lambda model: model.wv.unit_normalize_all())])
     assert model.wv.vectors.tobytes() == by_hand.wv.vectors.tobytes()
     assert (model.wv.vectors != small(epochs=3).wv.vectors).any()
-    assert model.wv.vectors is model._view
+    assert model.wv.vectors is model._state._view
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_shallow_copy_is_a_model_of_its_own():
     model.train(SENTENCES, epochs=1)
     other.wv.add_vector("emu", np.ones(8))
     assert other.wv is not model.wv and "emu" not in model.wv
-    assert (model.wv.vectors == model._source[:, :8]).all() and len(model.wv.most_similar("cat")) == 7
+    assert (model.wv.vectors == model._state.source[:, :8]).all() and len(model.wv.most_similar("cat")) == 7
 
 
 def test_a_vocabulary_cut_by_hand_keeps_its_output_rows_whatever_goes_wrong_before(tmp_path):
@@ -167,7 +167,7 @@ def test_after_a_training_that_failed_the_next_one_plans_anew():
     with pytest.raises(EnoughError):
         model.train(SENTENCES, epochs=10, callbacks=[once(fail)])
     chosen = rates(model.train(SENTENCES * 30, epochs=2))
-    assert chosen[-1] == 0.0001 and model._schedule.total == 2
+    assert chosen[-1] == 0.0001 and model._run.schedule.total == 2
     other = small(SENTENCES * 30, epochs=2)
     assert model.alpha <= other.alpha  # chosen for this corpus and all that was seen, not for the first
 

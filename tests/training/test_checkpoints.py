@@ -18,8 +18,9 @@ from mumon import Checkpoints, Vocabulary, Word2Vec, WordVectors
 from mumon.corpus import EncodedCorpus, corpus_from_sentences
 from mumon.errors import FormatError, MumonError, OptionError, TrainingError
 from mumon.formats.checkpoint import STATE_NAME, read_checkpoint
-from mumon.training import trainer as training
+from mumon.training import thread_runner
 from mumon.training.checkpoints import Every
+from mumon.training.thread_runner import ThreadRunner
 from mumon.utils.progress import Progress
 from mumon.utils.signals import Interrupted
 from tests.conftest import planted_accuracy
@@ -56,7 +57,7 @@ class Calls(Progress):
 
 @pytest.fixture(autouse=True)
 def look_often(monkeypatch):
-    monkeypatch.setattr(training, "POLL_SECONDS", 0.001)
+    monkeypatch.setattr(thread_runner, "POLL_SECONDS", 0.001)
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +105,7 @@ def test_wherever_and_however_often_it_is_stopped(corpus, tmp_path, shares, ever
         with suppress(Interrupted):  # a run that was stopped at its very end has nothing left to be stopped in
             model = trained(corpus, tmp_path / "kept", tokens, stop(), resume=True, every=every)
             break
-        assert Checkpoints(tmp_path / "kept").found()
+        assert Checkpoints(tmp_path / "kept").find()
     model = model or trained(corpus, tmp_path / "kept", resume=True, every=every)
     np.testing.assert_array_equal(model.wv.vectors, small(corpus, epochs=EPOCHS).wv.vectors)
 
@@ -134,7 +135,7 @@ def test_continued_training_resumes_too(planted, corpus, tmp_path):
     assert resumed.wv.index_to_key == whole.wv.index_to_key and "newcomer" in resumed.wv
     np.testing.assert_array_equal(resumed.syn1neg, whole.syn1neg)
     assert [epoch.epoch for epoch in resumed.history] == [1, 2, 3]
-    assert resumed._schedule == whole._schedule
+    assert resumed._run.schedule == whole._run.schedule
 
 
 CHANGES = {
@@ -204,7 +205,7 @@ def test_a_new_checkpoint_takes_the_place_of_those_of_a_run_that_was_restarted(c
     with pytest.raises(Interrupted) as caught:
         kept = Checkpoints(tmp_path / "kept", "never", restart=True)
         small(corpus, epochs=9, checkpoints=kept, progress=Calls(corpus.tokens, stop()))
-    assert Checkpoints(tmp_path / "kept").found() == [caught.value.checkpoint]
+    assert Checkpoints(tmp_path / "kept").find() == [caught.value.checkpoint]
     assert read_checkpoint(caught.value.checkpoint)[1].plan["epochs"] == 9
 
 
@@ -300,17 +301,17 @@ def test_the_last_two_are_kept_and_each_is_a_model(corpus, tmp_path):
     small(corpus, epochs=20, checkpoints=Checkpoints(kept, "50k"), progress=look)
     assert max(map(len, seen)) == 3 and len({path for paths in seen for path in paths}) > 5  # 3 for a moment
     assert len(left_over(kept)) == 2
-    newest = Checkpoints(kept).found()[0]
+    newest = Checkpoints(kept).find()[0]
     assert len(WordVectors.load(newest)) == 104
     model = Word2Vec.load(newest, progress=False)
-    assert model._schedule.done == len(model.history) > 10
+    assert model._run.schedule.done == len(model.history) > 10
     assert planted_accuracy(model.wv) > 0.5
 
 
 def test_a_damaged_checkpoint_is_passed_over_for_the_one_before(corpus, tmp_path):
     for share in (0.3, 0.6):
         stopped(corpus, tmp_path / "kept", share * EPOCHS * corpus.tokens, resume=True)
-    newest, before = Checkpoints(tmp_path / "kept").found()
+    newest, before = Checkpoints(tmp_path / "kept").find()
     tensors = newest / "model.safetensors"
     data = bytearray(tensors.read_bytes())
     data[len(data) // 2] ^= 1
@@ -366,7 +367,7 @@ def test_a_full_disk_costs_a_checkpoint_not_the_run(corpus, tmp_path):
     progress = Calls(1, lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard)))
     try:
         model = small(corpus, epochs=EPOCHS, progress=progress, checkpoints=Checkpoints(tmp_path / "kept", "20k"))
-        assert any("no checkpoint could be written (File too large); training goes on" in n for n in progress.notes)
+        assert any("no checkpoint could be written (File too large); training continues" in n for n in progress.notes)
         assert not (tmp_path / "kept").exists()
         with pytest.raises(Interrupted, match="could not write a checkpoint") as caught:
             trained(corpus, tmp_path / "kept", corpus.tokens, stop())
@@ -378,20 +379,20 @@ def test_a_full_disk_costs_a_checkpoint_not_the_run(corpus, tmp_path):
 
 def test_weights_that_are_not_finite_stop_the_run_and_the_last_good_checkpoint_stays(corpus, tmp_path, monkeypatch):
     made = []
-    monkeypatch.setattr(training.Trainer, "__init__", _recording(training.Trainer.__init__, made))
+    monkeypatch.setattr(ThreadRunner, "__init__", _recording(ThreadRunner.__init__, made))
 
     def spoil():
         made[0].target[3, 3] = np.nan
 
     with pytest.raises(TrainingError, match=r"stopped being finite.*lower alpha; .*kept.* is the last good state"):
         trained(corpus, tmp_path / "kept", 2 * corpus.tokens, spoil, every="20k")
-    good = Checkpoints(tmp_path / "kept").found()[0]
+    good = Checkpoints(tmp_path / "kept").find()[0]
     assert np.isfinite(Word2Vec.load(good, progress=False).syn1neg).all()
 
 
 def test_weights_that_are_not_finite_are_not_kept_whatever_ends_the_run(corpus, tmp_path, monkeypatch):
     made = []
-    monkeypatch.setattr(training.Trainer, "__init__", _recording(training.Trainer.__init__, made))
+    monkeypatch.setattr(ThreadRunner, "__init__", _recording(ThreadRunner.__init__, made))
 
     def spoil_and_leave():
         made[0].target[3, 3] = np.nan

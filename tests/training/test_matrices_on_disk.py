@@ -23,7 +23,7 @@ from mumon.kernels.layout import CACHE_LINE
 from mumon.models.callbacks import CallbackAny2Vec
 from mumon.training import memory
 from mumon.training.memory import check_memory
-from mumon.training.mmap_matrix import OutOfDiskError, home, mapped_zeros
+from mumon.training.mmap_matrix import OutOfDiskError, map_zeros, matrices_directory
 from mumon.training.settings import Settings
 from mumon.utils.progress import Progress
 from tests.samples import COUNTS, VECTORS, WORDS, files_of, refused, small
@@ -34,7 +34,7 @@ linux = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open file
 
 
 def rows_of(model):
-    return model._source.tobytes(), model._target.tobytes()
+    return model._state.source.tobytes(), model._state.target.tobytes()
 
 
 def is_mapped(array):
@@ -53,7 +53,7 @@ def nameless():
     found = []
     for entry in Path("/proc/self/fd").iterdir():
         try:
-            if str(entry.readlink()).startswith(str(home())):
+            if str(entry.readlink()).startswith(str(matrices_directory())):
                 found.append(512 * entry.stat().st_blocks)
         except FileNotFoundError:  # that of the listing itself
             continue
@@ -93,11 +93,11 @@ def test_one_thread_trains_saves_and_goes_on_to_the_same_bytes_as_in_memory(opti
     files, further = [], []
     for place in ("memory", "disk"):
         model = small(SENTENCES, epochs=2, matrices=place, **options)
-        assert is_mapped(model._source) == is_mapped(model._target) == (place == "disk")
+        assert is_mapped(model._state.source) == is_mapped(model._state.target) == (place == "disk")
         files.append(saved(model, tmp_path / place))
         model = Word2Vec.load(tmp_path / place, matrices=place, progress=False)
         model.train(OTHERS, epochs=1, merge_vocab="union")
-        assert is_mapped(model._source) == (place == "disk") and len(model.wv) > 60 - 60 * ("unk" in options)
+        assert is_mapped(model._state.source) == (place == "disk") and len(model.wv) > 60 - 60 * ("unk" in options)
         further.append(rows_of(model))
     assert files[0] == files[1] and further[0] == further[1]
 
@@ -109,8 +109,8 @@ def test_kernels_see_the_arrays_that_they_were_compiled_for():
     compiled = len(cbow_fast.signatures)
     model = small(SENTENCES, epochs=1, matrices="disk", vector_size=5)
     assert len(cbow_fast.signatures) == compiled
-    assert type(model._source) is np.ndarray and type(model.wv.vectors) is np.ndarray
-    assert model._source.ctypes.data % CACHE_LINE == 0 and model._source.strides[0] % CACHE_LINE == 0
+    assert type(model._state.source) is np.ndarray and type(model.wv.vectors) is np.ndarray
+    assert model._state.source.ctypes.data % CACHE_LINE == 0 and model._state.source.strides[0] % CACHE_LINE == 0
 
 
 class Breaks(CallbackAny2Vec):
@@ -125,7 +125,7 @@ def test_a_run_that_broke_off_goes_on_wherever_its_matrices_are(first, second, t
         small(SENTENCES, epochs=3, matrices=first, checkpoints=tmp_path / "kept", callbacks=[Breaks()])
     kept = Checkpoints(tmp_path / "kept", resume=True)
     model = small(SENTENCES, epochs=3, matrices=second, checkpoints=kept)
-    assert rows_of(model) == rows_of(whole) and is_mapped(model._source) == (second == "disk")
+    assert rows_of(model) == rows_of(whole) and is_mapped(model._state.source) == (second == "disk")
 
 
 class Halves(CallbackAny2Vec):
@@ -138,11 +138,11 @@ class Halves(CallbackAny2Vec):
 
 def test_callbacks_and_a_fresh_start_change_the_rows_where_they_lie():
     both = [small(SENTENCES, epochs=2, matrices=place, callbacks=[Halves()]) for place in ("memory", "disk")]
-    assert rows_of(both[0]) == rows_of(both[1]) and is_mapped(both[1]._source) and is_mapped(both[1].wv.vectors)
+    assert rows_of(both[0]) == rows_of(both[1]) and is_mapped(both[1]._state.source) and is_mapped(both[1].wv.vectors)
     for model in both:
         model.init_weights()
         model.syn1neg = np.ones_like(model.syn1neg)
-    assert rows_of(both[0]) == rows_of(both[1]) and is_mapped(both[1]._target)
+    assert rows_of(both[0]) == rows_of(both[1]) and is_mapped(both[1]._state.target)
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
@@ -150,7 +150,7 @@ def test_a_copy_has_files_of_its_own_and_trains_on_to_the_same_bytes(copied):
     model = small(SENTENCES, epochs=1, matrices="disk")
     before = rows_of(model)
     other = copied(model)
-    assert rows_of(other) == before and is_mapped(other._source) and other.wv.vectors.base is not None
+    assert rows_of(other) == before and is_mapped(other._state.source) and other.wv.vectors.base is not None
     other.train(SENTENCES, epochs=1)
     assert rows_of(model) == before
     model.train(SENTENCES, epochs=1)
@@ -167,7 +167,7 @@ def test_vectors_of_any_file_are_the_start_of_a_model_on_disk(tmp_path):
         assert [model.wv.index_to_key for model in both] == [WORDS] * 2
         for model in both:
             model.train([text] * 30, merge_vocab="union")
-        assert rows_of(both[0]) == rows_of(both[1]) and is_mapped(both[1]._source)
+        assert rows_of(both[0]) == rows_of(both[1]) and is_mapped(both[1]._state.source)
     WordVectors([30, 10, 20], VECTORS[:3]).save(tmp_path / "items.mumon")
     model = Word2Vec.from_vectors(tmp_path / "items.mumon", matrices="disk", workers=1)
     assert model.wv.index_to_key == [30, 10, 20] and is_mapped(model.wv.vectors)
@@ -187,8 +187,8 @@ def test_only_two_places_are_known(tmp_path):
 def test_room_is_reserved_at_once_and_given_back_with_the_last_user(cache):
     model = small(SENTENCES, epochs=1, matrices="disk", vector_size=100)
     sizes = nameless()
-    assert len(sizes) == 2 and all(size >= model._source.nbytes for size in sizes)
-    assert not list(home().iterdir())
+    assert len(sizes) == 2 and all(size >= model._state.source.nbytes for size in sizes)
+    assert not list(matrices_directory().iterdir())
     wv = model.wv
     del model
     assert len(nameless()) == 1 and wv.most_similar("w1")  # the vectors outlive the model, and its output matrix
@@ -201,12 +201,12 @@ def test_room_is_reserved_at_once_and_given_back_with_the_last_user(cache):
 def test_zeros_take_their_room_where_the_system_cannot_promise_it_too(promise, cache, monkeypatch):
     if not promise:
         monkeypatch.delattr(os, "posix_fallocate")
-    zeros = mapped_zeros(3_000_001)
+    zeros = map_zeros(3_000_001)
     assert nameless()[0] >= 3_000_001 and len(zeros) == 3_000_001 and not zeros.any()
     zeros[-1] = 7  # it can be written to the last byte
     with largest_file(2_000_000):
-        message = refused(lambda: mapped_zeros(3_000_001), "3,000,001 bytes do not fit into", error=OutOfDiskError)
-    assert str(home()) in message and "MUMON_CACHE" in message and len(nameless()) == 1
+        message = refused(lambda: map_zeros(3_000_001), "3,000,001 bytes do not fit into", error=OutOfDiskError)
+    assert str(matrices_directory()) in message and "MUMON_CACHE" in message and len(nameless()) == 1
 
 
 def test_a_disk_that_is_too_full_is_a_sentence_and_leaves_the_model_as_it_was(tmp_path, cache):
@@ -225,7 +225,10 @@ def test_a_cache_that_cannot_hold_them_is_named(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("MUMON_CACHE", str(tmp_path / "file"))
     message = refused(lambda: Word2Vec.from_vectors(WordVectors(WORDS, VECTORS), matrices="disk"), error=OutOfDiskError)
-    assert message == f"no matrix can be kept in {home()} (Not a directory); name another place with MUMON_CACHE"
+    assert (
+        message
+        == f"no matrix can be kept in {matrices_directory()} (Not a directory); name another place with MUMON_CACHE"
+    )
 
 
 @linux
@@ -239,7 +242,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
     run = subprocess.run([sys.executable, "-c", program], env={**kernels, "MUMON_CACHE": str(cache)})
     assert run.returncode == -signal.SIGKILL
-    assert home().is_dir() and not list(home().iterdir())
+    assert matrices_directory().is_dir() and not list(matrices_directory().iterdir())
 
 
 # ---- memory
@@ -251,7 +254,7 @@ def test_memory_is_asked_for_the_words_and_the_disk_for_the_matrices(monkeypatch
     with pytest.raises(OutOfMemoryError):
         check_memory(100_000, 300, Settings(workers=1), notes)
     check_memory(100_000, 300, Settings(workers=1), notes, on_disk=True)
-    assert notes.notes == [f"2 matrices of 100,000 × 300 take 243 MB of disk in {home()}"]
+    assert notes.notes == [f"2 matrices of 100,000 × 300 take 243 MB of disk in {matrices_directory()}"]
     with pytest.raises(OutOfMemoryError) as caught:
         check_memory(300_000, 300, Settings(workers=1), notes, on_disk=True)
     about = "the words of 2 matrices of 300,000 × 300 on disk and their training"
@@ -261,7 +264,7 @@ def test_memory_is_asked_for_the_words_and_the_disk_for_the_matrices(monkeypatch
 def test_more_than_the_disk_has_is_refused_with_both_numbers_before_anything_is_taken(monkeypatch, cache):
     monkeypatch.setattr(memory, "available_memory", lambda: None)
     message = refused(lambda: check_memory(10**11, 1000, Settings(), Progress(), on_disk=True), error=OutOfDiskError)
-    start = f"2 matrices of 100,000,000,000 × 1,000 need 806,400.0 GB of disk where {home()} has "
+    start = f"2 matrices of 100,000,000,000 × 1,000 need 806,400.0 GB of disk where {matrices_directory()} has "
     assert message.startswith(start) and message.endswith(
         "B left; make room there, or name another place with MUMON_CACHE"
     )
@@ -272,10 +275,10 @@ def test_more_than_the_disk_has_is_refused_with_both_numbers_before_anything_is_
 def test_too_few_addresses_are_a_sentence():
     program = """
 import resource
-from mumon.training.mmap_matrix import mapped_zeros
+from mumon.training.mmap_matrix import map_zeros
 resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
 try:
-    mapped_zeros(2 << 30)
+    map_zeros(2 << 30)
 except MemoryError as error:
     print(error)
 """

@@ -33,7 +33,7 @@ def test_without_a_rate_the_rule_chooses_by_all_tokens_of_the_models_life(plante
     model.save(tmp_path / "m")
     assert Word2Vec.load(tmp_path / "m", progress=False).alpha == model.alpha
     model.train(planted[:500])
-    model._tokens_before = 10**12  # as if it had seen much more
+    model._run.tokens_before = 10**12  # as if it had seen much more
     model.train(planted[:500], epochs=1)
     assert model.alpha == 0.075
     assert Word2Vec().alpha is None and Word2Vec(alpha=0.03).alpha == 0.03

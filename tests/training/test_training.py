@@ -12,7 +12,7 @@ import pytest
 from mumon import Vocabulary, Word2Vec, WordVectors
 from mumon.errors import CorpusError, FormatError, MumonError, OptionError, TrainingError
 from mumon.training import engine
-from mumon.training import trainer as training
+from mumon.training.thread_runner import ThreadRunner
 from mumon.utils.progress import LineProgress
 from tests.conftest import planted_accuracy
 from tests.samples import small
@@ -303,13 +303,13 @@ def test_shuffling_also_visits_the_blocks_in_another_order_every_epoch(planted, 
 def test_an_interrupted_run_leaves_a_model_that_answers_correctly(planted, monkeypatch):
     model = small(planted[:300], epochs=2)
     model.wv.most_similar("capital1")
-    inner = training.Trainer._epoch
+    inner = ThreadRunner.run_epoch
 
     def interrupted(*arguments):
         inner(*arguments)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(training.Trainer, "_epoch", interrupted)
+    monkeypatch.setattr(ThreadRunner, "run_epoch", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.train(planted[:300], epochs=9)
     np.testing.assert_allclose(model.wv.norms, np.linalg.norm(model.wv.vectors, axis=1), rtol=1e-5)

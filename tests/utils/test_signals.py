@@ -51,9 +51,9 @@ def test_a_signal_ends_in_a_checkpoint_a_sentence_and_its_exit_code(corpus, sign
     process.send_signal(signum)
     _, err = process.communicate(timeout=30)
     assert process.returncode == NAMES[signum]
-    assert err.startswith("mumon: stopped at ") and "; go on with the same command and --resume" in err
+    assert err.startswith("mumon: stopped at ") and "; resume with the same command and --resume" in err
     assert left_over(corpus.parent) == ["corpus.txt", "m.checkpoints"]
-    assert len(read_checkpoint(Checkpoints(f"{corpus.parent}/m.checkpoints").found()[0])[0].words) == 104
+    assert len(read_checkpoint(Checkpoints(f"{corpus.parent}/m.checkpoints").find()[0])[0].words) == 104
 
 
 def test_a_second_signal_ends_a_program_that_is_busy_with_the_first(tmp_path):
@@ -92,7 +92,7 @@ Word2Vec(sys.argv[1], min_count=1, epochs=99999, checkpoints=sys.argv[2], progre
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=30)
     assert process.returncode == -signal.SIGTERM and not err
-    assert len(Checkpoints(corpus.parent / "kept").found()) == 1
+    assert len(Checkpoints(corpus.parent / "kept").find()) == 1
 
 
 def test_a_closed_terminal_costs_nothing(corpus):
@@ -109,7 +109,7 @@ def test_a_closed_terminal_costs_nothing(corpus):
     os.close(main)
     process.send_signal(signal.SIGHUP)
     assert process.wait(30) == 129
-    assert len(Checkpoints(corpus.parent / "m.checkpoints").found()) == 1
+    assert len(Checkpoints(corpus.parent / "m.checkpoints").find()) == 1
 
 
 def test_ctrl_c_while_the_program_loads_is_no_traceback():
@@ -135,7 +135,7 @@ def test_a_killed_run_is_not_kept_alive_by_a_child_it_forked(corpus, tmp_path):
     code = """
 import os, sys, time
 from mumon.training.checkpoints import Checkpoints
-with Checkpoints(sys.argv[1]).held():
+with Checkpoints(sys.argv[1]).hold():
     if os.fork() == 0:
         print("held", flush=True)
     time.sleep(60)
@@ -144,7 +144,7 @@ with Checkpoints(sys.argv[1]).held():
     assert process.stdout.readline() == b"held\n"
     process.kill()
     process.wait()
-    with Checkpoints(tmp_path / "kept").held():
+    with Checkpoints(tmp_path / "kept").hold():
         pass
     os.killpg(process.pid, signal.SIGKILL)
 
@@ -199,7 +199,7 @@ def test_killed_again_and_again_it_ends_in_the_same_bytes(corpus):
         time.sleep(random.uniform(0, 1.0))
         process.kill()
         process.communicate()
-        for path in Checkpoints(folder).found():
+        for path in Checkpoints(folder).find():
             read_checkpoint(path)
             places.add(path.name)
     assert len(places) > 2

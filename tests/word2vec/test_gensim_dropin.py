@@ -344,7 +344,7 @@ def test_predicted_words_are_those_of_gensims_model_with_the_same_matrices():
 def test_the_estimate_of_memory_has_gensims_parts_and_covers_the_matrices():
     model = small()
     report = model.estimate_memory()
-    assert report["vectors"] == report["syn1neg"] == model._source.nbytes
+    assert report["vectors"] == report["syn1neg"] == model._state.source.nbytes
     assert report["total"] == report["vocab"] + 2 * report["vectors"]
     assert model.estimate_memory(vocab_size=10**6)["vectors"] == 10**6 * 64
 

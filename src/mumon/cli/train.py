@@ -208,7 +208,7 @@ def _show_estimate(
             "standard input and pipes can be read only once; name a file, or give --tokens and --words alone"
         )
     rates = (model_options.get(name) for name in ("total_epochs", "alpha", "min_alpha"))
-    epochs = model._plan(model_options.get("epochs"), *rates)[1] if model.history else model.epochs
+    epochs = model._run.plan(model.epochs, model_options.get("epochs"), *rates)[1] if model.history else model.epochs
     every = Every.parse(checkpoint_every or DEFAULT_EVERY)
     plan = TrainingPlan(model, epochs, corpus, merge_vocab, *size, output, every, nodes)
     with progress:

@@ -59,7 +59,7 @@ def run_training(
     checkpoints = Checkpoints(_place_checkpoints(output), every, resume=resume, restart=restart)
     if from_ is None or Path(from_) != Path(output):
         _refuse_finished(output, checkpoints)
-    with checkpoints.held():
+    with checkpoints.hold():
         model = _train(corpus, model_options, from_, merge, checkpoints, progress)
         with hold_signals() as held:  # the work is done, and stopping now would lose it
             if save_vocab is not None and model.vocabulary is not None:
@@ -84,7 +84,7 @@ def _refuse_finished(output: str, checkpoints: Checkpoints) -> None:
     """Refuse to resume a finished run: it would be trained all over again."""
     from mumon.errors import OptionError
 
-    if checkpoints.resume and not checkpoints.found() and Path(output).exists():
+    if checkpoints.resume and not checkpoints.find() and Path(output).exists():
         raise OptionError(
             f"{output} is finished: there are 0 checkpoints to resume from; leave out --resume to train it again"
         )
@@ -129,9 +129,8 @@ def open_model(from_: str, model_options: dict[str, Any], progress: Progress) ->
     """
     from mumon.corpus import TextOptions
     from mumon.formats.directory import is_trainable
-    from mumon.training.model_runs import MODEL_OPTIONS
     from mumon.training.settings import Settings
-    from mumon.word2vec import Word2Vec
+    from mumon.word2vec import MODEL_OPTIONS, Word2Vec
 
     if not Path(from_).is_dir() or not is_trainable(from_):
         return Word2Vec.from_vectors(from_, progress=progress, **model_options)

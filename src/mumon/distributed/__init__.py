@@ -1,6 +1,6 @@
 """Training on a Ray cluster.
 
-A `ClusterTrainer` is a `Trainer` whose epochs are trained on nodes, the machines of the cluster. Schedule, history,
+A `ClusterRunner` runs the epochs of a `Trainer` on nodes, the machines of the cluster. Schedule, history,
 signals, checkpoints and callbacks are the same as on one machine. Ray does the rest:
 
 - Tasks encode shards of the text into parts (`corpus`, `parts`). If a node is lost with its parts, Ray runs them again.

@@ -16,18 +16,23 @@ import math
 import time
 from collections import deque
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from mumon.distributed.node_pool import NodeHandle
+import numpy as np
+import numpy.typing as npt
+
+from mumon.distributed.corpus import DistributedCorpus
+from mumon.distributed.node_pool import NodeHandle, NodePool
 from mumon.distributed.node_trainer import RoundReport, RoundTask
+from mumon.distributed.rounds import Stretch, Tiers
 from mumon.errors import TrainingError, to_one_line
-from mumon.training.run_state import Position
+from mumon.training.run_state import RunPosition
 from mumon.training.schedule import Schedule
-from mumon.training.trainer import divergence
+from mumon.training.trainer import EpochControl, describe_divergence
+from mumon.training.weights import Matrix
+from mumon.utils.progress import Progress
 
-if TYPE_CHECKING:
-    from mumon.distributed.trainer import ClusterTrainer
-
+NODES_SHOWN = 8  # one by one, in the progress report
 ROUNDS_AHEAD = 2  # rounds that may be pending at a time
 MOST_FAILURES = 5  # in a row, without anything trained in between
 
@@ -42,39 +47,60 @@ class Round:
     combined: list[Any]
 
 
+@dataclass
+class ClusterState:
+    """What the epochs of a run on a cluster have in common."""
+
+    corpus: DistributedCorpus
+    pool: NodePool
+    source: Matrix  # the driver's
+    target: Matrix
+    columns: int  # in use; the rest of a row is padding
+    locks: npt.NDArray[np.float32] | None
+    stretches: list[Stretch]  # the plan of an epoch
+    first_blocks: npt.NDArray[np.int64]  # of each part of the text
+    tiers: Tiers
+    progress: Progress
+    round: int = 0  # the next one, counted over all epochs
+
+    def prepare_epoch(self) -> None:
+        """Bring all nodes to the driver's matrices."""
+        self.pool.prepare_epoch(self.round - 1, (self.source, self.target), self.locks)
+
+
 class ClusterEpoch:
     """The rest of one epoch, from a position on.
 
-    A *place* is the index of a stretch in the trainer's plan.
+    A *place* is the index of a stretch in the plan of an epoch.
 
     Parameters
     ----------
-    trainer
-        Whose nodes, plan and matrices to use.
+    state
+        The nodes, the plan and the matrices.
     epoch
         Its number in the model's whole life, which seeds the random draws.
     schedule
         The learning rates of the epoch.
     position
         Where to begin; it advances as stretches are trained.
-    started
-        When the epoch began, by `time.perf_counter`.
+    control
+        Where to report.
     """
 
     def __init__(
-        self, trainer: ClusterTrainer, epoch: int, schedule: Schedule, position: Position, started: float
+        self, state: ClusterState, epoch: int, schedule: Schedule, position: RunPosition, control: EpochControl
     ) -> None:
-        self._trainer, self._pool, self._ray = trainer, trainer.pool, trainer.pool.ray
+        self._state, self._pool, self._ray, self._control = state, state.pool, state.pool.ray, control
         self._epoch, self._schedule, self._position = epoch, schedule, position
-        self._queue = deque(range(position.tally.blocks, len(trainer.stretches)))
+        self._queue = deque(range(position.totals.blocks, len(state.stretches)))
         self._lost_places: set[int] = set()  # places in the queue that a failure put back
-        self._counted = set(range(position.tally.blocks))
+        self._counted = set(range(position.totals.blocks))
         self._unsafe: dict[NodeHandle, list[tuple[int, int]]] = {}  # (round, place) of stretches that a loss would undo
         self._pending: deque[Round] = deque()
         self._combined: list[Any] = []  # references to the changes of the last dispatched round
         self._rows: dict[int, int] = {}  # the number exchanged in each round
-        self._started, self._before = started, position.tally.seconds
-        self._saved_tally = position.tally.to_json()
+        self._started, self._before = time.perf_counter(), position.totals.seconds
+        self._saved_totals = position.totals.to_json()
         self._failures = 0  # since something was trained
 
     @property
@@ -108,23 +134,23 @@ class ClusterEpoch:
             except self._ray.exceptions.RayError as error:
                 self._recover([], to_one_line(error))
         self._unsafe.clear()
-        for matrix, rows in zip((self._trainer.source, self._trainer.target), state, strict=True):
-            matrix[:, : self._trainer.columns] = rows
-        self._saved_tally = self._position.tally.to_json()
+        for matrix, rows in zip((self._state.source, self._state.target), state, strict=True):
+            matrix[:, : self._state.columns] = rows
+        self._saved_totals = self._position.totals.to_json()
         self._position.whole = True
 
     def _dispatch_round(self, idle: bool = False) -> None:
         """Start a round: each node trains a stretch; if `idle`, they only exchange all rows."""
-        trainer, nodes = self._trainer, self._pool.nodes
+        state, nodes = self._state, self._pool.nodes
         self._position.whole = False
         places = [] if idle else [self._queue.popleft() for _ in range(min(len(nodes), len(self._queue)))]
         self._lost_places.difference_update(places)
         assignments = self._assign_places(places)
-        number, shares = trainer.round, len(nodes)
-        trainer.round += 1
-        rows = len(trainer.source) if idle else trainer.tiers.rows_after(number)
+        number, shares = state.round, len(nodes)
+        state.round += 1
+        rows = len(state.source) if idle else state.tiers.rows_after(number)
         self._rows[number] = rows
-        alpha = self._rate(trainer.stretches[places[0]].before) if places else self._rate(self._position.tally.tokens)
+        alpha = self._rate(state.stretches[places[0]].before) if places else self._rate(self._position.totals.tokens)
         task = RoundTask(number, self._epoch, None, (alpha, alpha), alpha, rows, shares)
         results = [
             node.actor.train.options(num_returns=shares + 1).remote(*self._build_task(task, place), self._combined)
@@ -140,7 +166,7 @@ class ClusterEpoch:
 
     def _assign_places(self, places: list[int]) -> list[tuple[NodeHandle, int | None]]:
         """Give each node a place, if possible in the part of the text that the node already holds."""
-        plan, left = self._trainer.stretches, list(places)
+        plan, left = self._state.stretches, list(places)
         assignments: dict[NodeHandle, int | None] = dict.fromkeys(self._pool.nodes)
         for node in assignments:
             own = next((place for place in left if plan[place].part == node.part), None)
@@ -157,14 +183,14 @@ class ClusterEpoch:
         """Return what a node does in a round, and the part of the text that it needs."""
         if place is None:
             return common, []
-        stretch = self._trainer.stretches[place]
+        stretch = self._state.stretches[place]
         rates = self._rate(stretch.before), self._rate(stretch.before + stretch.tokens)
-        part = self._trainer.corpus.parts[stretch.part]
+        part = self._state.corpus.parts[stretch.part]
         task = replace(common, stretch=stretch, rates=rates)
-        return task, [part.data, part.words, int(self._trainer.first_blocks[stretch.part])]
+        return task, [part.data, part.words, int(self._state.first_blocks[stretch.part])]
 
     def _rate(self, tokens: int) -> float:
-        return self._schedule.rate(min(tokens / self._trainer.corpus.tokens, 1.0))
+        return self._schedule.rate(min(tokens / self._state.corpus.tokens, 1.0))
 
     def _collect(self, round_: Round) -> bool:
         """Wait for the reports of a round, and return whether all nodes succeeded."""
@@ -186,7 +212,7 @@ class ClusterEpoch:
 
     def _count_trained(self, round_: Round, reports: dict[NodeHandle, RoundReport | None]) -> None:
         """Add up what was trained, and put back into the queue what was not."""
-        number, tally = round_.task.round, self._position.tally
+        number, totals = round_.task.round, self._position.totals
         for node, place in round_.assignments:
             report = reports[node]
             if place is None:
@@ -197,7 +223,7 @@ class ClusterEpoch:
                 continue
             self._unsafe.setdefault(node, []).append((number, place))
             if not math.isfinite(report.trained.loss):
-                raise TrainingError(divergence("loss", self._epoch + 1, round_.task.alpha))
+                raise TrainingError(describe_divergence("loss", self._epoch + 1, round_.task.alpha))
             node.tokens += report.trained.tokens
             node.speed = report.trained.tokens / max(report.seconds, 1e-9)
             node.seconds += report.seconds
@@ -206,9 +232,9 @@ class ClusterEpoch:
             if place not in self._counted:
                 self._failures = 0
                 self._counted.add(place)
-                tally.add(report.trained)
-        tally.seconds = self._before + time.perf_counter() - self._started
-        self._trainer.report(self._position, self._schedule)
+                totals.add(report.trained)
+        totals.seconds = self._before + time.perf_counter() - self._started
+        self._report()
 
     def _check_reports(self, reports: dict[NodeHandle, RoundReport | None]) -> bool:
         """Return whether all nodes succeeded; if not, recover with those that are left."""
@@ -235,13 +261,13 @@ class ClusterEpoch:
 
     def _mark_safe(self, agreed: int) -> None:
         """Note that all nodes have applied the exchange of a round: if it was of all rows, what was trained is safe."""
-        if self._rows.get(agreed) == len(self._trainer.source):
+        if self._rows.get(agreed) == len(self._state.source):
             for node, places in self._unsafe.items():
                 self._unsafe[node] = [(number, place) for number, place in places if number > agreed]
 
     def _recover(self, lost: list[NodeHandle], problem: str) -> None:
         """Continue with the nodes that are left, and train again what was lost with the others."""
-        trainer = self._trainer
+        state = self._state
         self._failures += 1
         if self._failures > MOST_FAILURES:  # a missing file, say, or too little memory
             raise TrainingError(
@@ -250,7 +276,7 @@ class ClusterEpoch:
             )
         self._drain(self._combined)
         self._combined = []
-        agreed, gone = self._pool.recover(lost, trainer.locks)
+        agreed, gone = self._pool.recover(lost, state.locks)
         if agreed is None:
             self._restart()
             return
@@ -259,21 +285,26 @@ class ClusterEpoch:
         again = sorted(places - set(self._queue))
         self._queue.extendleft(reversed(again))
         self._lost_places.update(again)
-        names, tokens = ", ".join(node.name for node in gone), sum(trainer.stretches[p].tokens for p in again)
-        trainer.progress.note(
+        names, tokens = ", ".join(node.name for node in gone), sum(state.stretches[p].tokens for p in again)
+        state.progress.note(
             f"{names or 'a message between nodes'} was lost: {len(self._pool.nodes)} continue from round "
             f"{agreed + 1}, and {tokens:,} tokens are trained again"
         )
 
     def _restart(self) -> None:
         """Return to the state that the driver has, because all nodes were lost."""
-        trainer, tally = self._trainer, self._position.tally
-        for name, value in self._saved_tally.items():
-            setattr(tally, name, value)
-        self._counted = set(range(tally.blocks))
-        self._queue = deque(range(tally.blocks, len(trainer.stretches)))
+        state, totals = self._state, self._position.totals
+        for name, value in self._saved_totals.items():
+            setattr(totals, name, value)
+        self._counted = set(range(totals.blocks))
+        self._queue = deque(range(totals.blocks, len(state.stretches)))
         self._lost_places, self._unsafe = set(), {}
-        trainer.progress.note(
-            f"all nodes were lost: returning to stretch {tally.blocks:,} of {len(trainer.stretches):,}"
-        )
-        trainer.pool.prepare_epoch(trainer.round - 1, (trainer.source, trainer.target), trainer.locks)
+        state.progress.note(f"all nodes were lost: returning to stretch {totals.blocks:,} of {len(state.stretches):,}")
+        state.prepare_epoch()
+
+    def _report(self) -> None:
+        """Report the progress of the run and of each node."""
+        progress = self._control.report()
+        share = self._schedule.total * self._state.corpus.tokens // len(self._pool.nodes or [None])
+        for node in self._pool.nodes[:NODES_SHOWN]:
+            progress.update_node(node.name, node.tokens, share, node.speed)

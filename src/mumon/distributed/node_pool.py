@@ -14,7 +14,7 @@ from mumon.distributed.cluster import GRACE_SECONDS, RESERVED_CPUS, Cluster, imp
 from mumon.distributed.node_trainer import NodeTrainer, TrainingJob
 from mumon.errors import MumonError, OptionError, TrainingError, to_one_line
 from mumon.training.settings import Settings
-from mumon.training.trainer import POLL_SECONDS
+from mumon.training.thread_runner import POLL_SECONDS
 from mumon.training.weights import Matrix
 from mumon.utils.progress import Progress
 

@@ -19,7 +19,7 @@ from mumon.distributed.replica import ChangesPair, Replica, combine, compute_pac
 from mumon.distributed.rounds import Stretch
 from mumon.training.engine import Engine, Ids, TrainBlock, block_bounds
 from mumon.training.memory import check_memory
-from mumon.training.run_state import Block
+from mumon.training.run_state import BlockResult
 from mumon.training.settings import Settings
 from mumon.training.weights import Matrix, new_matrix
 from mumon.utils.progress import Progress
@@ -54,7 +54,7 @@ class RoundTask:
 class RoundReport:
     """What came of a round."""
 
-    trained: Block | None
+    trained: BlockResult | None
     agreed: int  # the last round whose exchange the node has applied
     seconds: float = 0.0
     waited: float = 0.0  # seconds, for the changes of other nodes
@@ -189,7 +189,7 @@ class NodeTrainer:
             self._replica.apply(ray.get(combined))
             self._agreed = round_
 
-    def _train_stretch(self, task: RoundTask, part: list[Any]) -> Block | None:
+    def _train_stretch(self, task: RoundTask, part: list[Any]) -> BlockResult | None:
         """Train the blocks of a stretch in threads, each with its own buffers."""
         if task.stretch is None:
             return None
@@ -198,7 +198,7 @@ class NodeTrainer:
         bounds, tickets = block_bounds(corpus.offsets), itertools.count(stretch.first)
         blocks = stretch.last - stretch.first
 
-        def run(train: TrainBlock) -> list[Block]:
+        def run(train: TrainBlock) -> list[BlockResult]:
             done = []
             while (block := next(tickets)) < stretch.last:
                 share = (block - stretch.first) / blocks
@@ -210,7 +210,7 @@ class NodeTrainer:
             self._replica.build_block_trainer(corpus, lookup, bounds, first_block) for _ in range(threads)
         ]
         done = [block for blocks_ in self._pool.map(run, trainers) for block in blocks_]
-        return Block(
+        return BlockResult(
             *(sum(values) for values in zip(*((b.tokens, b.trained, b.loss, b.counted) for b in done), strict=True))
         )
 

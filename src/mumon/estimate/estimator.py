@@ -14,9 +14,9 @@ from mumon.estimate.text import Text, examine_text
 from mumon.estimate.throughput import Speed, measure_speed
 from mumon.formats import format_for
 from mumon.kernels.layout import row_bytes
-from mumon.training.checkpoints import KEPT, Every
+from mumon.training.checkpoints import CHECKPOINTS_KEPT, Every
 from mumon.training.memory import training_bytes
-from mumon.training.model_runs import Merge
+from mumon.training.session import Merge
 from mumon.training.settings import Settings
 from mumon.utils.memory import available_memory
 from mumon.utils.progress import Progress
@@ -208,11 +208,13 @@ def _count_places(words: float) -> int:
 
 def _estimate_disk(plan: TrainingPlan, text: Text, saved: RowCost, training: float) -> dict[str, int]:
     model = plan.model
-    written = int(min(max(training / plan.every.seconds, plan.epochs * text.tokens / plan.every.tokens), KEPT + 1))
+    written = int(
+        min(max(training / plan.every.seconds, plan.epochs * text.tokens / plan.every.tokens), CHECKPOINTS_KEPT + 1)
+    )
     checkpoint = 4 * model.vector_size * (2 * text.words + 1) + round(text.words * (text.word_bytes + JSON_BYTES))
     whole = round(saved.bytes * text.words) + HISTORY_BYTES * plan.epochs
     # One more than stays while the newest is written, or those that stay while the model is written.
-    beside = max(written * checkpoint - whole, min(written, KEPT) * checkpoint)
+    beside = max(written * checkpoint - whole, min(written, CHECKPOINTS_KEPT) * checkpoint)
     encoding = 4 * text.tokens + 8 * (text.sentences + 1) + round(text.types * (text.word_bytes + 16))
     return {
         "encoded text": 0 if text.sample.encoded else encoding,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mumon.estimate.estimator import Estimate
-from mumon.training.checkpoints import KEPT
+from mumon.training.checkpoints import CHECKPOINTS_KEPT
 from mumon.training.memory import WORD_BYTES
 from mumon.utils.memory import format_bytes
 from mumon.utils.paths import cache_directory
@@ -106,7 +106,7 @@ def _format_memory(found: Estimate) -> list[str]:
 def _format_disk(found: Estimate) -> list[str]:
     remarks = {
         "encoded text": "in the cache, for the next run too" if found.plan.nodes == 1 else "spread over the cluster",
-        "checkpoints": f"at once, until the model is saved; {KEPT} are kept",
+        "checkpoints": f"at once, until the model is saved; {CHECKPOINTS_KEPT} are kept",
         "matrices": "in the cache, while training runs",
     }
     rows = []

@@ -14,7 +14,7 @@ from mumon.errors import OptionError
 from mumon.estimate.heaps_law import VocabGrowth
 from mumon.estimate.sample import Sample, read_sample
 from mumon.estimate.vocab_projection import VocabProjection, project_vocab
-from mumon.training.model_runs import Merge
+from mumon.training.session import Merge
 from mumon.utils.progress import Progress
 from mumon.word2vec import Word2Vec
 

@@ -13,6 +13,7 @@ from mumon.estimate.vocab_projection import VocabProjection
 from mumon.kernels.layout import row_bytes
 from mumon.training.schedule import Schedule
 from mumon.training.settings import Settings
+from mumon.training.thread_runner import ThreadRunner
 from mumon.training.trainer import Trainer
 from mumon.training.weights import new_matrix
 from mumon.utils.memory import available_memory
@@ -113,7 +114,7 @@ def _time_token(
     source[:, :columns], target[:] = 0.5 / columns, 0  # touch every page now, not while the clock runs
 
     def train(part: EncodedCorpus, epochs: int) -> float:
-        trainer = Trainer(part, projection.lookup, projection.counts, source, target, settings)
+        trainer = Trainer(ThreadRunner(part, projection.lookup, projection.counts, source, target, settings))
         history = trainer.run(epochs, Schedule(RATE, RATE, epochs))
         return sum(epoch.seconds for epoch in history) / sum(epoch.tokens for epoch in history)
 

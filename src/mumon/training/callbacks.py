@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mumon.errors import OptionError
-from mumon.training.run_state import Epoch, Position
-
-if TYPE_CHECKING:
-    from mumon.training.trainer import Trainer
-    from mumon.word2vec import Word2Vec
+from mumon.training.model_state import ModelState
+from mumon.training.run_state import Epoch, RunPosition, RunState
+from mumon.training.trainer import EpochRunner
 
 EVENTS = ("on_train_begin", "on_epoch_begin", "on_epoch_end", "on_train_end")
 
 
 class CallbackAny2Vec:
-    """gensim's base class; anything that has some of its four methods will do as well.
+    """gensim's base class; any object with some of its four methods works as well.
 
-    At the end of an epoch the model may be asked and saved: `model.history`, `model.wv` and the rate schedule stand at
-    that epoch. An exception ends the training, and the model stays as it then is.
+    At the end of an epoch the model may be used and saved: `model.history`, `model.wv` and the rate schedule are as of
+    that epoch. An exception ends the training, and the model stays as it is then.
 
     >>> class Loss(CallbackAny2Vec):
     ...     def on_epoch_end(self, model):
@@ -31,66 +29,79 @@ class CallbackAny2Vec:
     2 True
     """
 
-    def on_train_begin(self, model: Word2Vec) -> None:
-        """Training begins."""
+    def on_train_begin(self, model: Any) -> None:
+        """Run before the first epoch."""
 
-    def on_epoch_begin(self, model: Word2Vec) -> None:
-        """An epoch begins."""
+    def on_epoch_begin(self, model: Any) -> None:
+        """Run before each epoch."""
 
-    def on_epoch_end(self, model: Word2Vec) -> None:
-        """An epoch has ended."""
+    def on_epoch_end(self, model: Any) -> None:
+        """Run after each epoch."""
 
-    def on_train_end(self, model: Word2Vec) -> None:
-        """Training has ended."""
+    def on_train_end(self, model: Any) -> None:
+        """Run after the last epoch."""
 
 
-def checked(callbacks: Iterable[Any]) -> list[Any]:
-    """Callbacks as a list; what has none of the four methods is refused before training rather than passed over."""
-    given = list(callbacks)
-    for place, callback in enumerate(given):
+def check_callbacks(callbacks: Iterable[Any]) -> list[Any]:
+    """Return callbacks as a list; refuse before training what has none of the four methods."""
+    listed = list(callbacks)
+    for place, callback in enumerate(listed):
         if not any(callable(getattr(callback, event, None)) for event in EVENTS) or isinstance(callback, type):
             raise OptionError(
-                f"callback {place + 1} of {len(given)} is {callback!r:.80}, which has none of {', '.join(EVENTS)}; "
+                f"callback {place + 1} of {len(listed)} is {callback!r:.80}, which has none of {', '.join(EVENTS)}; "
                 "give objects that have"
             )
-    return given
+    return listed
 
 
-def call(callbacks: Iterable[Any], event: str, model: Word2Vec) -> None:
-    """Tell each callback that has a method for the event, in their order."""
+def call(callbacks: Iterable[Any], event: str, model: Any) -> None:
+    """Call the method for an event of each callback that has one, in their order."""
     for callback in callbacks:
         method = getattr(callback, event, None)
         if method is not None:
             method(model)
 
 
-class ModelWatcher:
-    """Keeps a model's history and schedule in step with its training, and tells the callbacks."""
+class CallbackWatcher:
+    """Keeps a model's history and schedule in step with its training, and calls the callbacks.
 
-    def __init__(self, model: Word2Vec, trainer: Trainer, callbacks: list[Any]) -> None:
-        self._model, self._trainer, self._callbacks, self._schedule = model, trainer, callbacks, model._schedule
-        self._words = model._require_vocabulary().words
-        self.before = list(model.history)
+    Parameters
+    ----------
+    model
+        What callbacks are given.
+    state, run
+        The model's; the callbacks see it as it is after the epoch that has just ended.
+    runner
+        What trains: callbacks may change locks.
+    callbacks
+        To call.
+    """
 
-    def tell(self, event: str) -> None:
-        """Call the callbacks, and let training go on with what they may have changed."""
+    def __init__(self, model: Any, state: ModelState, run: RunState, runner: EpochRunner, callbacks: list[Any]) -> None:
+        self._model, self._state, self._run, self._runner, self._callbacks = model, state, run, runner, callbacks
+        self._schedule = run.schedule
+        self._words = state.require_vocabulary().words
+        self.history_before = list(run.history)
+
+    def call(self, event: str) -> None:
+        """Call the callbacks, and let training continue with what they may have changed."""
         if self._callbacks:
             call(self._callbacks, event, self._model)
-            self._model._settle_rows(self._words)
-            self._trainer.lock(self._model._locks())
+            self._state.take_over_values(self._words)
+            self._runner.lock(self._state.read_locks())
 
-    def epoch_begins(self) -> None:
-        """Tell the callbacks."""
-        self.tell("on_epoch_begin")
+    def begin_epoch(self) -> None:
+        """Call the callbacks."""
+        self.call("on_epoch_begin")
 
-    def epoch_ended(self, at: Position) -> None:
-        """Let the model stand where training does, and tell the callbacks."""
-        self.stand_after(at.history)
+    def end_epoch(self, position: RunPosition) -> None:
+        """Bring the model's history and schedule up to date, and call the callbacks."""
+        self.record(position.history)
         if self._callbacks:  # they may ask for neighbours
-            self._model.wv.fill_norms(force=True)
-        self.tell("on_epoch_end")
+            self._state.wv.fill_norms(force=True)
+        self.call("on_epoch_end")
 
-    def stand_after(self, epochs: list[Epoch]) -> None:
-        """Let the model's history and schedule stand so many epochs of the run further."""
-        self._model.history = [*self.before, *epochs]
-        self._model._schedule = replace(self._schedule, done=self._schedule.done + len(epochs))
+    def record(self, epochs: list[Epoch]) -> None:
+        """Add epochs of the run to the model's history, and move its schedule along."""
+        self._run.history = [*self.history_before, *epochs]
+        self._run.schedule = replace(self._schedule, done=self._schedule.done + len(epochs))

@@ -1,4 +1,4 @@
-"""Checkpoints of a training run: when they are written, which are kept, and where a run goes on."""
+"""Checkpoints of a training run: when they are written, which are kept, and where a run resumes."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from mumon import __version__
+from mumon.corpus import EncodedCorpus
+from mumon.corpus.encoded import compute_digest
+from mumon.corpus.vocabulary import Vocabulary
 from mumon.errors import FormatError, OptionError
-from mumon.formats.checkpoint import CheckpointState, read_checkpoint, read_run_id, write_state
+from mumon.formats.checkpoint import CheckpointState, digest_vocabulary, read_checkpoint, read_run_id, write_state
 from mumon.formats.directory import LoadedModel, ModelDescription
 from mumon.formats.tensors import write_tensors
-from mumon.training.run_state import Position
+from mumon.training.run_state import Epoch, RunPosition
+from mumon.training.schedule import Schedule
 from mumon.training.weights import Matrix
 from mumon.utils.atomic import replace_directory, sync_directory, sync_tree
 from mumon.utils.file_lock import FileLock, lock_file
@@ -27,8 +31,8 @@ from mumon.utils.progress import Progress
 
 SUFFIX = ".checkpoints"  # of the folder beside a model to be
 DEFAULT_EVERY = "10m"
-KEPT = 2  # the newest, and the one before in case a disk has forgotten part of it
-MOST_TIME = 0.02  # of a run may go into checkpoints that nobody asked for
+CHECKPOINTS_KEPT = 2  # the newest, and the one before in case a disk has lost part of it
+MOST_TIME_SHARE = 0.02  # of a run may go into checkpoints whose interval the user did not choose
 SECONDS = {"s": 1, "m": 60, "h": 3600}
 TOKENS = {"k": 10**3, "M": 10**6, "G": 10**9, "B": 10**9}
 NAME = re.compile(r"epoch-(\d{1,9})-block-(\d{1,12})\.mumon")
@@ -37,14 +41,14 @@ TEMPORARY = re.compile(rf"\.{NAME.pattern}\.tmp")
 
 @dataclass(frozen=True)
 class Every:
-    """How often: by time or by tokens of the corpus."""
+    """How often checkpoints are written: by time or by tokens of the corpus."""
 
     seconds: float = float("inf")
     tokens: float = float("inf")
 
     @classmethod
     def parse(cls, text: str) -> Every:
-        """What a person writes: a time, a number of tokens, or "never".
+        """Read an interval as people write it: a time, a number of tokens, or "never".
 
         >>> Every.parse("1.5m").seconds, Every.parse("50M").tokens
         (90.0, 50000000.0)
@@ -66,18 +70,18 @@ class Checkpoints:
     Parameters
     ----------
     folder
-        Made if need be. It holds the last two checkpoints, each a model folder; they go when the finished model is
-        saved.
+        Made if it does not exist. It holds the last two checkpoints, each a model folder; they are removed when the
+        finished model is saved.
     every
         A time ("30s", "10m", "2h"), a number of tokens of the corpus ("50M") or "never", which still keeps the state of
         a run that is stopped; by default every ten minutes, and less often where writing would take more than 2 % of
         the time.
     resume
-        Go on where the newest checkpoint stands, if there is one. The corpus and the options must be those of the run;
-        the number of threads may change.
+        Resume from the newest checkpoint, if there is one. The corpus and the options must be those of the run; the
+        number of threads may change.
     restart
-        Do without what an unfinished run has left; it goes when there is something newer. With neither, an unfinished
-        run is refused.
+        Discard what an unfinished run has left, as soon as there is something newer. With neither `resume` nor
+        `restart`, an unfinished run is an error.
 
     Examples
     --------
@@ -96,18 +100,18 @@ class Checkpoints:
         restart: bool = False,
     ) -> None:
         if resume and restart:
-            raise OptionError("resume goes on with a run and restart throws it away; ask for one of the two")
+            raise OptionError("resume continues a run and restart discards it; ask for one of the two")
         self.folder, self.resume, self.restart = Path(folder).absolute(), resume, restart
         self.every = Every.parse(DEFAULT_EVERY if every is None else str(every))
-        self.most_time = MOST_TIME if every is None else 1.0  # whoever names an interval gets it
+        self.most_time_share = MOST_TIME_SHARE if every is None else 1.0  # an interval that was asked for is kept
         self.run_id = ""
-        self._old: set[Path] = set()  # of a run that this one does without
+        self._old: set[Path] = set()  # of a run that this one replaces
         self._claim: FileLock | None = None
         self._ours = False
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Have the folder for oneself, from the beginning of a run until its model is saved; may be nested."""
+    def hold(self) -> Iterator[None]:
+        """Lock the folder, from the beginning of a run until its model is saved; may be nested."""
         if self._claim is not None:
             yield
             return
@@ -120,13 +124,26 @@ class Checkpoints:
             self._claim = None
 
     def start(self, progress: Progress, finished: Sequence[str] = ()) -> tuple[LoadedModel, CheckpointState] | None:
-        """Begin a run; gives where to go on, or None for the beginning. The runs `finished` are over."""
+        """Begin a run.
+
+        Parameters
+        ----------
+        progress
+            Where to say from which checkpoint the run resumes.
+        finished
+            The ids of runs that are over: their checkpoints do not count.
+
+        Returns
+        -------
+        tuple of LoadedModel and CheckpointState, or None
+            Where to resume; None to start from the beginning.
+        """
         for path in self.folder.glob(".epoch-*.tmp"):
-            if TEMPORARY.fullmatch(path.name):  # of a killed run: nobody else may write here
+            if TEMPORARY.fullmatch(path.name):  # of a killed run: no other may write here
                 shutil.rmtree(path, ignore_errors=True)
                 self._ours = True
         self._old = {path for path in self._everything() if finished and read_run_id(path) in finished}
-        found = self.found()
+        found = self.find()
         self._ours = self._ours or bool(found)
         if found and self.resume:
             loaded, state = self._newest(found, progress)
@@ -134,8 +151,8 @@ class Checkpoints:
             return loaded, state
         if found and not self.restart:
             raise OptionError(
-                f"{self.folder} has {len(found)} checkpoint{'s' * (len(found) > 1)} of an unfinished run; go on with "
-                "--resume (in Python: resume=True), or throw it away with --restart (restart=True)"
+                f"{self.folder} has {len(found)} checkpoint{'s' * (len(found) > 1)} of an unfinished run; resume it "
+                "with --resume (in Python: resume=True), or discard it with --restart (restart=True)"
             )
         if self.resume:
             progress.note(f"no checkpoint in {self.folder} yet: training starts from the beginning")
@@ -144,22 +161,22 @@ class Checkpoints:
         return None
 
     def discard(self) -> None:
-        """Remove the checkpoints of this run and of those it did without: the finished model is saved."""
+        """Remove the checkpoints of this run and of those it replaced: the finished model is saved."""
         try:
-            with self.held():
+            with self.hold():
                 done = [path for path in self._everything() if path in self._old or read_run_id(path) == self.run_id]
                 self._remove([*done, *self.folder.glob("damaged-*.mumon")])
         except OptionError:  # another run has the folder now, and has removed them
             return
 
-    def found(self) -> list[Path]:
-        """The checkpoints that count, the furthest first."""
+    def find(self) -> list[Path]:
+        """Return the checkpoints that count, the furthest first."""
         return [path for path in self._everything() if path not in self._old]
 
-    def published(self, path: Path) -> None:
-        """There is a new checkpoint: remove all but the last two, and those of a run that this one does without."""
+    def remove_old(self, path: Path) -> None:
+        """Remove all but the last two checkpoints, and those of a run that this one replaces."""
         self._old.discard(path)  # it may have had the same name
-        self._remove([*self._old, *self.found()[KEPT:]])
+        self._remove([*self._old, *self.find()[CHECKPOINTS_KEPT:]])
         self._old.clear()
 
     def _everything(self) -> list[Path]:
@@ -183,7 +200,7 @@ class Checkpoints:
                 continue
 
     def _newest(self, found: list[Path], progress: Progress) -> tuple[LoadedModel, CheckpointState]:
-        """The newest whole checkpoint; damaged ones are put aside, so that they do not count among the last two."""
+        """Return the newest whole checkpoint; put damaged ones aside, so that they do not count among the last two."""
         damaged: dict[Path, str] = {}
         for path in found:
             try:
@@ -192,7 +209,7 @@ class Checkpoints:
                 damaged[path] = str(error)
                 continue
             for other, reason in damaged.items():
-                progress.note(f"{reason}; going on from the checkpoint before it, {path.name}")
+                progress.note(f"{reason}; resuming from the checkpoint before it, {path.name}")
                 other.rename(other.with_name(f"damaged-{time.time_ns()}-{other.name}"))
             if state.mumon_version != __version__:
                 progress.note(f"{path.name} was written by mumon {state.mumon_version:.20}; the bytes may differ")
@@ -214,18 +231,16 @@ class Checkpoints:
 
 
 @dataclass(frozen=True)
-class Subject:
-    """What there is to be kept of a run: its two matrices, and functions that tell the rest."""
+class Snapshot:
+    """How far a run was when a checkpoint of it was begun."""
 
-    vectors: Matrix
-    output: Matrix
-    description: Callable[[], ModelDescription]  # of the words, which stay the same
-    details: Callable[[Position], Callable[[str], Details]]  # in two steps: the second may take its time
-    tokens: int  # of all epochs
+    schedule: Schedule
+    history: list[dict[str, Any]]
+    totals: dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Details:
+class CheckpointMetadata:
     """What a checkpoint says beside its matrices and words."""
 
     training: dict[str, Any]
@@ -233,47 +248,121 @@ class Details:
     state: CheckpointState
 
 
+class CheckpointSource:
+    """What the checkpoints of a run are made of.
+
+    Parameters
+    ----------
+    vocabulary, vectors, output
+        The model's words and the two matrices that are trained, without padding.
+    corpus, blocks
+        The text, and the number of blocks in an epoch of it.
+    plan
+        All options that decide the result, by name.
+    schedule
+        As it is when the run begins.
+    history
+        What the model had before the run.
+    describe_training
+        What a saved model says of its training, for a schedule.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        vectors: Matrix,
+        output: Matrix,
+        corpus: EncodedCorpus,
+        blocks: int,
+        plan: dict[str, Any],
+        schedule: Schedule,
+        history: list[Epoch],
+        describe_training: Callable[[Schedule], dict[str, Any]],
+    ) -> None:
+        self.vectors, self.output, self._vocabulary = vectors, output, vocabulary
+        self._corpus, self._blocks, self._plan, self._schedule = corpus, blocks, plan, schedule
+        self._before = [epoch.to_json() for epoch in history]
+        self._describe_training = describe_training
+        self._digests: dict[str, str] = {}
+
+    @property
+    def tokens(self) -> int:
+        """Tokens to be trained in all epochs."""
+        return int(self._plan["epochs"]) * self._corpus.tokens
+
+    def describe_words(self) -> ModelDescription:
+        """Return what a model folder says of the words, which stay the same."""
+        words = self._vocabulary
+        return ModelDescription(words.words, words.counts, self.vectors.shape[1], words.unk)
+
+    def take_snapshot(self, position: RunPosition) -> Snapshot:
+        """Note how far the run is, while training waits."""
+        schedule = replace(self._schedule, done=self._schedule.done + len(position.history))
+        history = [*self._before, *(epoch.to_json() for epoch in position.history)]
+        return Snapshot(schedule, history, position.totals.to_json())
+
+    def describe(self, snapshot: Snapshot, run_id: str) -> CheckpointMetadata:
+        """Return what a checkpoint says. This may read the whole corpus, and training does not wait for it."""
+        if not self._digests:  # the same for every checkpoint of the run
+            words = digest_vocabulary(self._vocabulary.words)
+            self._digests.update(corpus=compute_digest(self._corpus), vocabulary=words)
+        state = CheckpointState(
+            run_id,
+            __version__,
+            self._plan,
+            asdict(self._schedule),
+            len(self._before),
+            blocks=self._blocks,
+            tally=snapshot.totals,
+            corpus_tokens=self._corpus.tokens,
+            **self._digests,
+        )
+        return CheckpointMetadata(self._describe_training(snapshot.schedule), snapshot.history, state)
+
+
 class CheckpointKeeper:
     """Writes checkpoints of a run; training waits while the matrices are copied into files, not for the disk."""
 
-    def __init__(self, checkpoints: Checkpoints, subject: Subject, progress: Progress, tokens: int = 0) -> None:
-        self._checkpoints, self._subject, self._progress = checkpoints, subject, progress
+    def __init__(self, checkpoints: Checkpoints, source: CheckpointSource, progress: Progress, tokens: int = 0) -> None:
+        self._checkpoints, self._source, self._progress = checkpoints, source, progress
         self._description: ModelDescription | None = None
         self._writer: threading.Thread | None = None
         self._failure: Exception | None = None
         self._wait(tokens, 0.0)
 
-    def due(self, tokens: int) -> bool:
-        """Whether it is time for another; never while one is being written."""
+    def is_due(self, tokens: int) -> bool:
+        """Return whether it is time for another one; never while one is being written."""
         if self._writer is not None and self._writer.is_alive():
             return False
         return tokens >= self._next_tokens or time.monotonic() >= self._next_time
 
-    def keep(self, at: Position) -> None:
-        """Write a checkpoint; if that fails, say so and go on, for there is the one before."""
+    def keep(self, position: RunPosition) -> None:
+        """Write a checkpoint; if that fails, say so and continue, because there is the one before."""
         started = time.monotonic()
-        self._begin(at)
-        self._wait(at.tokens, time.monotonic() - started)
+        self._begin(position)
+        self._wait(position.tokens, time.monotonic() - started)
 
-    def stopped(self, at: Position) -> tuple[str, Path | None]:
-        """Write a checkpoint and see it safe on the disk."""
-        path = self._begin(at)
+    def stop(self, position: RunPosition) -> tuple[str, Path | None]:
+        """Write a checkpoint, wait until it is safe on the disk, and return what to say and where it is."""
+        path = self._begin(position)
         self.finish()
-        share = f"at {100 * at.tokens / max(self._subject.tokens, 1):.1f} % of the run"
+        share = f"at {100 * position.tokens / max(self._source.tokens, 1):.1f} % of the run"
         if path is None or not path.exists():
-            kept = self._checkpoints.found()
+            kept = self._checkpoints.find()
             before = f"; the one before is {kept[0]}" if kept else ""
             return f"stopped {share} and could not write a checkpoint ({_reason(self._failure)}){before}", None
-        return f"stopped {share}; go on with the same command and --resume (in Python: resume=True)", path
+        return f"stopped {share}; resume with the same command and --resume (in Python: resume=True)", path
 
-    def last_good(self) -> str:
-        """What to say of the checkpoint before a run went wrong."""
+    def describe_last_good(self) -> str:
+        """Return what to say of the last checkpoint before a run went wrong."""
         self.finish()
-        found = self._checkpoints.found()
-        return f"; {found[0]} is the last good state: go on --from it, with another -o and rate" if found else ""
+        found = self._checkpoints.find()
+        if not found:
+            return ""
+        return f"; {found[0]} is the last good state: continue --from it, with another -o and rate"
 
     def finish(self) -> None:
-        """Wait for what is being written."""
+        """Wait for the checkpoint that is being written."""
         if self._writer is not None:
             self._writer.join()
             self._writer = None
@@ -281,49 +370,47 @@ class CheckpointKeeper:
     def _wait(self, tokens: int, seconds: float) -> None:
         every = self._checkpoints.every
         self._next_tokens = tokens + every.tokens
-        self._next_time = time.monotonic() + max(every.seconds, seconds / self._checkpoints.most_time)
+        self._next_time = time.monotonic() + max(every.seconds, seconds / self._checkpoints.most_time_share)
 
-    def _begin(self, at: Position) -> Path | None:
-        """Copy the matrices into a file and leave the rest to a thread; gives where the checkpoint will be."""
+    def _begin(self, position: RunPosition) -> Path | None:
+        """Copy the matrices into a file and leave the rest to a thread; return where the checkpoint will be."""
         self.finish()
         folder = self._checkpoints.folder
-        path = folder / f"epoch-{len(at.history)}-block-{at.tally.blocks}.mumon"
-        if path in self._checkpoints.found():
+        path = folder / f"epoch-{len(position.history)}-block-{position.totals.blocks}.mumon"
+        if path in self._checkpoints.find():
             return path
         temporary = folder / f".{path.name}.tmp"
-        details = self._subject.details(at)
+        snapshot = self._source.take_snapshot(position)
         self._failure = None
         try:
-            self._description = self._description or self._subject.description()
+            self._description = self._description or self._source.describe_words()
             temporary.mkdir(parents=True)
-            write_tensors(temporary, self._subject.vectors, self._subject.output, self._description.zero_row)
+            write_tensors(temporary, self._source.vectors, self._source.output, self._description.zero_row)
         except OSError as error:
             self._failed(temporary, error)
             return None
-        arguments = temporary, path, self._description, details
+        arguments = temporary, path, self._description, snapshot
         self._writer = threading.Thread(target=self._publish, args=arguments, name="mumon-checkpoint", daemon=True)
         self._writer.start()
         return path
 
-    def _publish(
-        self, temporary: Path, path: Path, description: ModelDescription, details: Callable[[str], Details]
-    ) -> None:
+    def _publish(self, temporary: Path, path: Path, description: ModelDescription, snapshot: Snapshot) -> None:
         try:
-            about = details(self._checkpoints.run_id)
-            description.write(temporary, about.training, about.history)
-            write_state(temporary, about.state)
+            metadata = self._source.describe(snapshot, self._checkpoints.run_id)
+            description.write(temporary, metadata.training, metadata.history)
+            write_state(temporary, metadata.state)
             sync_tree(temporary)
             replace_directory(temporary, path)  # an older run may have stopped at the same block
             sync_directory(path.parent)
-            self._checkpoints.published(path)
-        except Exception as error:  # there is nobody above to see it
+            self._checkpoints.remove_old(path)
+        except Exception as error:  # nothing above this thread would see it
             self._failed(temporary, error)
 
     def _failed(self, temporary: Path, error: Exception) -> None:
         self._failure = error
         shutil.rmtree(temporary, ignore_errors=True)
         with suppress(OSError):
-            self._progress.note(f"no checkpoint could be written ({_reason(error)}); training goes on")
+            self._progress.note(f"no checkpoint could be written ({_reason(error)}); training continues")
 
 
 def _reason(error: Any) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mumon.corpus import EncodedCorpus
-from mumon.training.run_state import Block
+from mumon.training.run_state import BlockResult
 from mumon.training.sampling import NOISE, SAMPLE, alias_table, keep_chances, noise_distribution, row_rates, stream_seed
 from mumon.training.settings import Settings
 from mumon.training.weights import Matrix
@@ -19,7 +19,7 @@ from mumon.training.weights import Matrix
 BLOCK_TOKENS, MIN_BLOCK_TOKENS, BLOCKS_PER_EPOCH = 16_384, 1_024, 256
 
 Ids = npt.NDArray[np.int32]
-TrainBlock = Callable[[int, int, float], Block]  # of an epoch, a block and a rate
+TrainBlock = Callable[[int, int, float], BlockResult]  # of an epoch, a block and a rate
 
 
 class Engine:
@@ -65,7 +65,7 @@ class Engine:
         window = min(settings.window, room)
         from mumon.kernels.windows import sample_block
 
-        def train(epoch: int, block: int, alpha: float) -> Block:
+        def train(epoch: int, block: int, alpha: float) -> BlockResult:
             starts = np.array(offsets[bounds[block] : bounds[block + 1] + 1])
             begin, end, number = int(starts[0]), int(starts[-1]), first_block + block
             n = sample_block(
@@ -80,7 +80,7 @@ class Engine:
             )  # fmt: skip
             if seen is not None:
                 seen(ids[:n])
-            return Block(end - begin, n, loss, counted)
+            return BlockResult(end - begin, n, loss, counted)
 
         return train
 

@@ -1,7 +1,6 @@
-"""How much memory this process may still take, and whether what it is about to allocate fits into that.
+"""Whether a training fits into memory and onto the disk, checked before anything is allocated.
 
-Linux hands out memory that it does not have and kills who then uses it, without a word. So the matrices are measured
-before they are made.
+Linux hands out memory that it does not have, and kills the process that then uses it.
 """
 
 from __future__ import annotations
@@ -10,20 +9,29 @@ import shutil
 
 from mumon.errors import OutOfMemoryError
 from mumon.kernels.layout import row_bytes
-from mumon.training.mmap_matrix import ELSEWHERE, OutOfDiskError, home
+from mumon.training.mmap_matrix import MAKE_ROOM, OutOfDiskError, matrices_directory
 from mumon.training.settings import Settings
 from mumon.utils.memory import available_memory, format_bytes
 from mumon.utils.progress import Progress
 
-WORTH_A_LINE = 10**9  # bytes; less is no surprise on any machine
+REPORTED_BYTES = 10**9  # less is no surprise on any machine
 # A word's part in dictionaries, in noise and rate tables, and in what saving writes at once; measured with short words.
 WORD_BYTES = 480
 
 
 def check_memory(words: int, columns: int, settings: Settings, progress: Progress, on_disk: bool = False) -> None:
-    """Say what training so many vectors will take if that is much; refuse it if there is less.
+    """Refuse a training that does not fit; report what it takes if that is much.
 
-    Matrices on disk take none of the memory, and must fit on the disk instead.
+    Parameters
+    ----------
+    words, columns
+        The size of each matrix, without padding.
+    settings
+        Of the training.
+    progress
+        Where to report.
+    on_disk
+        Whether the matrices are on disk: they then must fit there, and take no memory.
     """
     needed, free = training_bytes(words, columns, settings), available_memory()
     about = f"2 matrices of {words:,} × {columns:,}"
@@ -37,20 +45,21 @@ def check_memory(words: int, columns: int, settings: Settings, progress: Progres
         )
     if on_disk:
         _check_disk(size, about)
-        progress.note(f"{about} take {format_bytes(size)} of disk in {home()}")
-    if needed >= WORTH_A_LINE:
+        progress.note(f"{about} take {format_bytes(size)} of disk in {matrices_directory()}")
+    if needed >= REPORTED_BYTES:
         progress.note(f"{subject} and their training take {format_bytes(needed)} of memory")
 
 
 def _check_disk(needed: int, about: str) -> None:
-    """Before the first byte is taken: others on this disk should not find it full even for a moment."""
-    there = home()
+    """Refuse matrices that do not fit on the disk, before the first byte is taken."""
+    there = matrices_directory()
     while not there.exists() and there != there.parent:
         there = there.parent
     free = shutil.disk_usage(there).free
     if needed > free:
         raise OutOfDiskError(
-            f"{about} need {format_bytes(needed)} of disk where {home()} has {format_bytes(free)} left; {ELSEWHERE}"
+            f"{about} need {format_bytes(needed)} of disk where {matrices_directory()} has {format_bytes(free)} left; "
+            f"{MAKE_ROOM}"
         )
 
 

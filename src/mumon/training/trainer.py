@@ -1,14 +1,14 @@
-"""Training: blocks of sentences given to threads, the learning-rate schedule, the loss, the history."""
+"""The trainer: epoch after epoch along a rate schedule, with signals, checkpoints and callbacks between blocks.
+
+A `Trainer` has something that runs an epoch (an `EpochRunner`): threads on this machine (`thread_runner.py`) or the
+nodes of a cluster (`distributed/runner.py`). Everything else is the same for both, and is here.
+"""
 
 from __future__ import annotations
 
 import math
-import threading
-import time
-from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 from typing import Protocol
 
@@ -16,238 +16,232 @@ import numpy as np
 import numpy.typing as npt
 
 from mumon.corpus import EncodedCorpus
-from mumon.errors import CorpusError, MumonError, TrainingError
-from mumon.training.engine import Engine, TrainBlock, block_bounds
-from mumon.training.run_state import Epoch, Position
-from mumon.training.sampling import ORDER, stream_seed
+from mumon.errors import MumonError, TrainingError
+from mumon.training.run_state import Epoch, RunPosition
 from mumon.training.schedule import Schedule
-from mumon.training.settings import Settings
 from mumon.training.weights import Matrix
 from mumon.utils.progress import Progress
 from mumon.utils.signals import Interrupted, PendingSignal, hold_signals
-from mumon.utils.threads import start_threads
 
-POLL_SECONDS = 0.1  # between looks at the clock, the signals and the tally
 RUNAWAY_LOSS = 1e5  # per token; guessing costs (negative + 1) · ln 2 per pair, well below a thousand
+ROWS_CHECKED = 1 << 16  # at a time, for numbers that are not finite
 
 
 class Keeper(Protocol):
-    """Whoever keeps the work so far: asked now and then whether it is time, and told when everything stands still."""
+    """What keeps the state of a run: a `CheckpointKeeper`."""
 
-    def due(self, tokens: int) -> bool:
-        """Whether to keep the state now, so many tokens into the run."""
+    def is_due(self, tokens: int) -> bool:
+        """Return whether to keep the state now, `tokens` tokens into the run."""
 
-    def keep(self, at: Position) -> None:
+    def keep(self, position: RunPosition) -> None:
         """Keep the state; training waits."""
 
-    def stopped(self, at: Position) -> tuple[str, Path | None]:
-        """Keep the state for good because the run ends here: a sentence, and where it is (None if that failed)."""
+    def stop(self, position: RunPosition) -> tuple[str, Path | None]:
+        """Keep the state because the run ends here; return a sentence, and where it is (None if that failed)."""
 
 
 class Watcher(Protocol):
-    """Whoever wants to look at the matrices between epochs; training waits."""
+    """What looks at the matrices between epochs while training waits: the user's callbacks."""
 
-    def epoch_begins(self) -> None:
-        """The next epoch begins."""
+    def begin_epoch(self) -> None:
+        """Look before an epoch."""
 
-    def epoch_ended(self, at: Position) -> None:
-        """An epoch has ended, the last one of the position's history."""
+    def end_epoch(self, position: RunPosition) -> None:
+        """Look after an epoch, the last one of the position's history."""
+
+
+class EpochRunner(Protocol):
+    """What trains the blocks of an epoch.
+
+    Its `source` and `target` are the matrices that are trained; between epochs, and whenever it pauses, they hold
+    everything up to the position.
+    """
+
+    @property
+    def corpus(self) -> EncodedCorpus:
+        """The text."""
+
+    @property
+    def source(self) -> Matrix:
+        """The source rows."""
+
+    @property
+    def target(self) -> Matrix:
+        """The target rows."""
+
+    @property
+    def blocks(self) -> int:
+        """The number of blocks in an epoch, which is what a position counts."""
+
+    def lock(self, locks: npt.NDArray[np.float32] | None) -> None:
+        """Set the factor for the steps of each source row: 0 freezes it."""
+
+    def announce(self, progress: Progress) -> None:
+        """Say what the user will wait for before the first block is trained."""
+
+    def run_epoch(self, epoch: int, schedule: Schedule, position: RunPosition, control: EpochControl) -> None:
+        """Train the rest of an epoch after `position`, which it moves along; pause and report as `control` says."""
+
+    def explain_nothing(self, progress: Progress) -> None:
+        """Explain why a run trained no token: raise an error if the text is to blame, else leave a note."""
+
+    def close(self, progress: Progress) -> None:
+        """Release what helped to train."""
+
+
+class EpochControl:
+    """What a runner asks and reports while it trains an epoch."""
+
+    def __init__(self, trainer: Trainer, epoch: int, schedule: Schedule, position: RunPosition) -> None:
+        self._trainer, self._epoch, self._schedule, self._position = trainer, epoch, schedule, position
+
+    def should_pause(self) -> bool:
+        """Return whether the state is to be kept now, because it is time or because a signal came."""
+        keeper, pending = self._trainer.keeper, self._trainer.pending
+        return keeper is not None and (pending.signum is not None or keeper.is_due(self._position.tokens))
+
+    def pause(self) -> None:
+        """Keep the state. The matrices must hold everything up to the position, and nothing else."""
+        self._trainer.keep(self._epoch, self._schedule, self._position)
+
+    def report(self) -> Progress:
+        """Report the position; return where to report more."""
+        self._trainer.report(self._schedule, self._position)
+        return self._trainer.progress
 
 
 class Trainer:
-    """Trains two matrices in place on one corpus. `run` may be called again to go on along the schedule.
+    """A trainer of two matrices on one corpus. `run` may be called again to continue along the schedule.
 
-    `locks` multiplies the steps of each source row: 0 freezes it.
+    Parameters
+    ----------
+    runner
+        What trains the blocks.
+    progress
+        Where to report; by default nowhere.
+    keeper
+        What keeps the state of the run, if anything does. Without one, signals are not held.
+    watcher
+        What looks at the matrices between epochs.
     """
 
     def __init__(
         self,
-        corpus: EncodedCorpus,
-        lookup: npt.NDArray[np.int32],
-        counts: npt.NDArray[np.int64],
-        source: Matrix,
-        target: Matrix,
-        settings: Settings,
+        runner: EpochRunner,
         progress: Progress | None = None,
-        locks: npt.NDArray[np.float32] | None = None,
-    ) -> None:
-        self.corpus, self.lookup, self.settings = corpus, lookup, settings
-        self.source, self.target = source, target
-        self.progress = progress or Progress()
-        self.engine = Engine(counts, source, target, settings, locks)
-        self.bounds = block_bounds(corpus.offsets)
-
-    @property
-    def blocks(self) -> int:
-        """How many blocks an epoch has."""
-        return len(self.bounds) - 1
-
-    def lock(self, locks: npt.NDArray[np.float32] | None) -> None:
-        """From here on, let each source row take that part of its steps."""
-        self.engine.lock(locks)
-
-    def run(
-        self,
-        epochs: int,
-        schedule: Schedule,
-        first_epoch: int = 0,
-        position: Position | None = None,
         keeper: Keeper | None = None,
         watcher: Watcher | None = None,
-    ) -> list[Epoch]:
-        """Train the next epochs of a schedule, or what is left of them after `position`.
+    ) -> None:
+        self.runner, self.progress = runner, progress or Progress()
+        self.keeper, self.watcher = keeper, watcher
+        self.pending = PendingSignal()
 
-        `first_epoch` numbers them over the model's whole life, so that no two epochs see the same random draws.
+    def run(
+        self, epochs: int, schedule: Schedule, first_epoch: int = 0, position: RunPosition | None = None
+    ) -> list[Epoch]:
+        """Train the next epochs of a schedule, or what is left of them.
+
+        Parameters
+        ----------
+        epochs
+            How many epochs the run has in all.
+        schedule
+            The learning rates; `schedule.done` epochs of it are over.
+        first_epoch
+            The number of the first epoch over the model's whole life, so that no two epochs share random draws.
+        position
+            Where to resume; by default at the beginning.
+
+        Returns
+        -------
+        list of Epoch
+            What each epoch of the run did.
         """
-        self._announce()
-        at, told = position or Position(), False
-        self.progress.start("training", epochs * self.corpus.tokens, "tokens")
-        with hold_signals() if keeper is not None else nullcontext(PendingSignal()) as held:
-            try:
-                for past in range(len(at.history), epochs):
-                    if watcher is not None:
-                        told = True
-                        watcher.epoch_begins()
-                    told = False
-                    self._epoch(first_epoch + past, replace(schedule, done=schedule.done + past), at, keeper, held)
-                    if watcher is not None:
-                        told = True
-                        watcher.epoch_ended(at)
-            except BaseException as error:
-                # By a handler or a callback of the user's, say, or because nobody reads our reports any more.
-                ours = isinstance(error, Interrupted | MumonError) and not told
-                if keeper is not None and at.whole and not ours and self._is_finite():
-                    keeper.stopped(at)
-                raise
-        if not any(epoch.trained_tokens for epoch in at.history):
-            self._explain_nothing()
+        self.runner.announce(self.progress)
+        position = position or RunPosition()
+        self.progress.start("training", epochs * self.runner.corpus.tokens, "tokens")
+        with hold_signals() if self.keeper is not None else nullcontext(PendingSignal()) as self.pending:
+            self._run_epochs(epochs, schedule, first_epoch, position)
+        if not any(epoch.trained_tokens for epoch in position.history):
+            self.runner.explain_nothing(self.progress)
         self._check_finite(first_epoch + epochs, schedule.rate(0))
-        if keeper is not None and held.signum is not None:
-            self._stop(at, keeper, held)
-        loss, seconds = at.history[-1].loss, sum(epoch.seconds for epoch in at.history)
+        if self.keeper is not None and self.pending.signum is not None:
+            self._stop(position)
+        self._finish(epochs, schedule, position)
+        return position.history
+
+    def _run_epochs(self, epochs: int, schedule: Schedule, first_epoch: int, position: RunPosition) -> None:
+        """Run epoch after epoch; if something else than an error of ours ends the run, keep its state."""
+        in_callback = False
+        try:
+            for past in range(len(position.history), epochs):
+                if self.watcher is not None:
+                    in_callback = True
+                    self.watcher.begin_epoch()
+                in_callback = False
+                epoch, rest = first_epoch + past, replace(schedule, done=schedule.done + past)
+                self.runner.run_epoch(epoch, rest, position, EpochControl(self, epoch, rest, position))
+                position.end_epoch(epoch + 1, rest.rate(1.0))
+                if self.watcher is not None:
+                    in_callback = True
+                    self.watcher.end_epoch(position)
+        except BaseException as error:
+            # A handler or a callback of the user's raised it, say, or the reader of our reports has gone.
+            ours = isinstance(error, Interrupted | MumonError) and not in_callback
+            if self.keeper is not None and position.whole and not ours and self._is_finite():
+                self.keeper.stop(position)
+            raise
+
+    def keep(self, epoch: int, schedule: Schedule, position: RunPosition) -> None:
+        """Keep the state in the middle of an epoch, and stop there if a signal came."""
+        assert self.keeper is not None
+        self._check_finite(epoch + 1, schedule.rate(0))
+        self.keeper.keep(position) if self.pending.signum is None else self._stop(position)
+
+    def report(self, schedule: Schedule, position: RunPosition) -> None:
+        """Report how far the run is."""
+        totals, tokens = position.totals, self.runner.corpus.tokens
+        fields = {
+            "epoch": schedule.done + 1,
+            "epochs": schedule.total,
+            "alpha": schedule.rate(totals.tokens / tokens),
+            "loss": totals.mean_loss,
+            "speed": totals.tokens / max(totals.seconds, 1e-9),
+        }
+        known = {name: value for name, value in fields.items() if not math.isnan(value)}
+        self.progress.update(position.tokens, **known)
+
+    def close(self) -> None:
+        """Release what helped to train."""
+        self.runner.close(self.progress)
+
+    def _finish(self, epochs: int, schedule: Schedule, position: RunPosition) -> None:
+        loss, seconds = position.history[-1].loss, sum(epoch.seconds for epoch in position.history)
         if loss > RUNAWAY_LOSS:
             raise TrainingError(
                 f"the loss ended at {loss:.3g} per token, which is no training; start from a lower alpha than "
                 f"{schedule.rate(0):.4g}"
             )
-        about = f"trained {epochs} epoch{'s' * (epochs > 1)} in {seconds:.1f} s, loss {loss:.4f}"
-        self.progress.finish(about, loss=loss)
-        return at.history
+        summary = f"trained {epochs} epoch{'s' * (epochs > 1)} in {seconds:.1f} s, loss {loss:.4f}"
+        self.progress.finish(summary, loss=loss)
 
-    def close(self) -> None:
-        """Let go of whatever helped to train."""
-
-    def _announce(self) -> None:
-        from mumon.kernels.jit import is_compiled
-
-        if not is_compiled(self.engine.name):
-            self.progress.note("compiling the training kernel, once for this machine …")
+    def _stop(self, position: RunPosition) -> None:
+        """Keep what there is and do what the signal asks."""
+        assert self.keeper is not None
+        self.progress.close()  # a second signal should find the terminal as it was
+        self.pending.deliver(*self.keeper.stop(position))
 
     def _check_finite(self, epoch: int, alpha: float) -> None:
-        """Before a state is kept: one that is not finite must not take the place of the last good one."""
+        """Refuse weights that are not finite: they must not replace the last good checkpoint."""
         if not self._is_finite():
-            raise TrainingError(divergence("weights", epoch, alpha))
+            raise TrainingError(describe_divergence("weights", epoch, alpha))
 
     def _is_finite(self) -> bool:
-        parts = ((matrix, first) for matrix in (self.source, self.target) for first in range(0, len(matrix), 1 << 16))
-        return all(np.isfinite(matrix[first : first + (1 << 16)]).all() for matrix, first in parts)
-
-    def _stop(self, at: Position, keeper: Keeper, held: PendingSignal) -> None:
-        """A signal came: keep what there is and obey it."""
-        self.progress.close()  # a second signal should find the terminal as it was
-        held.deliver(*keeper.stopped(at))
-
-    def _explain_nothing(self) -> None:
-        """Nothing was trained: an error if the text is to blame, a note if it was subsampling, on a very small one."""
-        if not any(map(self._has_pair, range(self.blocks))):
-            raise CorpusError(
-                f"none of the {self.corpus.tokens:,} tokens could be trained: no sentence has two words of the "
-                "vocabulary; check the text, or lower min_count"
-            )
-        self.progress.note(f"subsampling left none of the {self.corpus.tokens:,} tokens to train; set sample to 0")
-
-    def _has_pair(self, block: int) -> bool:
-        """Whether a sentence of the block has two words of the vocabulary."""
-        starts = self.corpus.offsets[self.bounds[block] : self.bounds[block + 1] + 1]
-        known = self.lookup[self.corpus.read(int(starts[0]), int(starts[-1]))] >= 0
-        return bool(np.any(np.diff(np.cumsum(np.append(0, known))[starts - starts[0]]) > 1))
-
-    def _epoch(self, epoch: int, schedule: Schedule, at: Position, keeper: Keeper | None, held: PendingSignal) -> None:
-        """Train what is left of an epoch, in stretches between which the state is kept."""
-        blocks = self.blocks
-        order = np.arange(blocks)
-        if self.settings.shuffle:
-            np.random.default_rng(int(stream_seed(self.settings.seed, epoch, 0, ORDER))).shuffle(order)
-
-        def pause() -> bool:
-            return held.signum is not None or (keeper is not None and keeper.due(at.tokens))
-
-        while at.tally.blocks < blocks:
-            self._stretch(epoch, schedule, order, at, pause)
-            if keeper is not None and pause():
-                self._check_finite(epoch + 1, schedule.rate(0))
-                keeper.keep(at) if held.signum is None else self._stop(at, keeper, held)
-        at.end_epoch(epoch + 1, schedule.rate(1.0))
-
-    def _stretch(
-        self, epoch: int, schedule: Schedule, order: npt.NDArray[np.int64], at: Position, pause: Callable[[], bool]
-    ) -> None:
-        """Train block after block until the epoch or the patience of `pause` ends. All blocks begun are then done."""
-        started, before, blocks = time.perf_counter(), at.tally.seconds, len(order)
-        tickets, stop = count(at.tally.blocks), threading.Event()
-        failures: list[BaseException] = []
-
-        def work() -> None:
-            try:
-                train_block = self._block_trainer()
-                while not stop.is_set() and (ticket := next(tickets)) < blocks:
-                    alpha = schedule.rate(ticket / blocks)
-                    block = train_block(epoch, int(order[ticket]), alpha)
-                    if not np.isfinite(block.loss):
-                        raise TrainingError(divergence("loss", epoch + 1, alpha))
-                    at.tally.add(block)
-            except BaseException as error:
-                failures.append(error)
-                stop.set()
-
-        workers = min(self.settings.workers, blocks - at.tally.blocks)
-        threads = [threading.Thread(target=work, name=f"mumon-{i}") for i in range(workers)]
-        try:
-            start_threads(threads)
-            for thread in threads:
-                while thread.is_alive():
-                    thread.join(POLL_SECONDS)
-                    at.tally.seconds = before + time.perf_counter() - started
-                    self._report(at, schedule)
-                    if pause():
-                        stop.set()
-        finally:  # on Ctrl-C, each thread ends its block before anyone else touches the matrices
-            stop.set()
-            for thread in threads:
-                if thread.ident is not None:  # it was started
-                    thread.join()
-            at.tally.seconds = before + time.perf_counter() - started
-        if failures:
-            at.whole = False
-            raise failures[0]
-        self._report(at, schedule)
-
-    def _report(self, at: Position, schedule: Schedule) -> None:
-        tally = at.tally
-        fields = {
-            "epoch": schedule.done + 1,
-            "epochs": schedule.total,
-            "alpha": schedule.rate(tally.tokens / self.corpus.tokens),
-            "loss": tally.mean,
-            "speed": tally.tokens / max(tally.seconds, 1e-9),
-        }
-        shown = {name: value for name, value in fields.items() if not math.isnan(value)}
-        self.progress.update(at.tokens, **shown)
-
-    def _block_trainer(self) -> TrainBlock:
-        return self.engine.trainer(self.corpus, self.lookup, self.bounds)
+        matrices = (self.runner.source, self.runner.target)
+        parts = ((matrix, first) for matrix in matrices for first in range(0, len(matrix), ROWS_CHECKED))
+        return all(np.isfinite(matrix[first : first + ROWS_CHECKED]).all() for matrix, first in parts)
 
 
-def divergence(what: str, epoch: int, alpha: float) -> str:
-    """What to say of weights or a loss that are not finite any more."""
+def describe_divergence(what: str, epoch: int, alpha: float) -> str:
+    """Return the sentence for weights or a loss that are no longer finite."""
     return f"the {what} stopped being finite in epoch {epoch} at rate {alpha:.4g}; start from a lower alpha"

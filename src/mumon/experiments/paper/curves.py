@@ -17,9 +17,10 @@ from mumon.experiments.paper.intervals import Estimate
 from mumon.experiments.paper.results import Figure, Item, Section, Table, Verdict, judge_at_least
 from mumon.experiments.paper.runs import SYSTEMS
 from mumon.experiments.paper.sweeps import MOST_RATES, RATE_STEP, round_rate
-from mumon.training.run_state import Block
+from mumon.training.run_state import BlockResult
 from mumon.training.schedule import Schedule
 from mumon.training.settings import Settings
+from mumon.training.thread_runner import ThreadRunner
 from mumon.training.trainer import Trainer
 from mumon.training.weights import initial_rows, new_matrix
 
@@ -29,17 +30,17 @@ FEWEST_POINTS = 4  # points of a curve
 FINAL_RATE = 1e-4
 
 
-class RecordingTrainer(Trainer):
-    """A trainer that remembers what every block of the text did."""
+class RecordingRunner(ThreadRunner):
+    """A runner that remembers what every block of the text did."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.recorded: dict[tuple[int, int], Block] = {}
+        self.recorded: dict[tuple[int, int], BlockResult] = {}
 
-    def _block_trainer(self) -> Callable[[int, int, float], Block]:
-        train = super()._block_trainer()
+    def block_trainer(self) -> Callable[[int, int, float], BlockResult]:
+        train = super().block_trainer()
 
-        def record(epoch: int, block: int, alpha: float) -> Block:
+        def record(epoch: int, block: int, alpha: float) -> BlockResult:
             self.recorded[epoch, block] = done = train(epoch, block, alpha)
             return done
 
@@ -137,12 +138,12 @@ def _measure_losses(context: ExperimentContext, part: Part, update: str, rate: f
     source, target = (new_matrix(len(words), options["vector_size"]) for _ in range(2))
     initial_rows(source, options["vector_size"], np.arange(len(words)), settings.seed)
     reporter = LabelledProgress(context.progress, f"{context.label}, {update}, rate {rate}")
-    trainer = RecordingTrainer(part.corpus, words.lookup(part.corpus), words.counts, source, target, settings, reporter)
-    trainer.run(1, Schedule(rate, FINAL_RATE, 1))
+    runner = RecordingRunner(part.corpus, words.lookup(part.corpus), words.counts, source, target, settings)
+    Trainer(runner, reporter).run(1, Schedule(rate, FINAL_RATE, 1))
     losses: list[float] = []
     tokens, loss, counted = 0, 0.0, 0
-    for place in sorted(trainer.recorded):
-        block = trainer.recorded[place]
+    for place in sorted(runner.recorded):
+        block = runner.recorded[place]
         tokens, loss, counted = tokens + block.tokens, loss + block.loss, counted + block.counted
         if tokens >= context.scale.curve_batch * (len(losses) + 1):
             losses.append(loss / max(counted, 1))

@@ -1,0 +1,295 @@
+"""The state of a model: its vocabulary and two matrices, kept in step with each other."""
+
+from __future__ import annotations
+
+import copy
+import zlib
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mumon.corpus import EncodedCorpus
+from mumon.corpus.vocabulary import Counts, Vocabulary
+from mumon.errors import MumonError, OptionError
+from mumon.training.memory import check_memory
+from mumon.training.settings import Settings
+from mumon.training.weights import FillProgress, Matrix, copy_rows, initial_rows, move_rows, new_matrix
+from mumon.utils.progress import Progress, choose_progress
+from mumon.vectors.word_vectors import WordVectors
+
+
+class NoVocabularyError(OptionError, AttributeError):
+    """A model is asked for what it has only with a vocabulary; an `AttributeError`, so that `hasattr` works."""
+
+
+class RowsToCopy:
+    """Rows on their way into a copy of a model, which lays them out itself: a deep copy would only be thrown away."""
+
+    def __init__(self, matrix: Matrix) -> None:
+        self.matrix = matrix
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> RowsToCopy:
+        return self
+
+
+class ModelState:
+    """A vocabulary, its source vectors (`wv`) and its output vectors (`output`), row by row.
+
+    Users may change `wv`: add words, sort it, set counts or another matrix. `take_over_changes` then makes that the
+    state of the model, before the next training, saving or question to the output matrix.
+
+    Parameters
+    ----------
+    vector_size
+        Columns of both matrices.
+    settings
+        Of training: its seed decides the first values of rows, and all of it how much memory training takes.
+    on_disk
+        Whether the matrices are files, mapped into memory.
+    progress
+        What the user chose to see: True, False, None, or a `Progress`.
+    """
+
+    vocabulary: Vocabulary | None
+    source: Matrix  # rows are padded and begin on cache lines; the first `vector_size` columns are used
+    target: Matrix
+
+    def __init__(
+        self, vector_size: int, settings: Settings, on_disk: bool, progress: bool | Progress | None = None
+    ) -> None:
+        self.vector_size, self.settings, self.on_disk, self.progress = vector_size, settings, on_disk, progress
+        self.vocabulary = None
+        self._wv: WordVectors
+        self._view: Matrix | None = None  # the source rows without padding, as `wv` has them
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the rows alone, without padding: for copies and for users' own pickles."""
+        state = self.__dict__.copy()
+        if self.vocabulary is not None:
+            self.take_over_changes()
+            wv = copy.copy(self.wv)  # with lists of its own, for copies that are not deep
+            wv.index_to_key, wv.key_to_index = list(wv.index_to_key), dict(wv.key_to_index)
+            wv.expandos = {name: values.copy() for name, values in wv.expandos.items()}
+            wv.vectors = np.zeros((0, self.vector_size), np.float32)
+            state.update(source=RowsToCopy(self.wv.vectors), target=RowsToCopy(self.output), _view=None, _wv=wv)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Lay the rows out as training needs them, and let `wv` have the rows of this model."""
+        self.__dict__.update(state)
+        if self.vocabulary is not None:
+            self.source, self.target = (self._lay_out(state[name].matrix) for name in ("source", "target"))
+            self._wv.vectors = self._view = self.source[:, : self.vector_size]
+
+    @property
+    def wv(self) -> WordVectors:
+        """The source vectors and the questions they answer."""
+        self.require_vocabulary()
+        return self._wv
+
+    @wv.setter
+    def wv(self, vectors: WordVectors) -> None:
+        if vectors.vector_size != self.vector_size:
+            raise OptionError(
+                f"the vectors have {vectors.vector_size} numbers where the model has {self.vector_size}; give others"
+            )
+        if self.vocabulary is None:
+            words = [str(key) for key in vectors.index_to_key]
+            self.adopt(words, vectors.counts, None, vectors.vectors, None, vectors.integer_keys)
+        else:
+            before, self._wv = self._wv, vectors
+            try:
+                self.take_over_changes()
+            except MumonError:
+                self._wv = before
+                raise
+
+    @property
+    def output(self) -> Matrix:
+        """The output (target) vectors, row by row beside `wv.vectors`."""
+        self.take_over_changes()
+        return self.target[:, : self.vector_size]
+
+    def require_vocabulary(self) -> Vocabulary:
+        """Return the vocabulary; raise an error if there is none yet."""
+        if self.vocabulary is None:
+            raise NoVocabularyError(
+                "the model has no vocabulary yet; give the constructor a corpus or call build_vocab first"
+            )
+        return self.vocabulary
+
+    def reset_weights(self) -> None:
+        """Give both matrices their first values again, for the same words."""
+        self.take_over_changes()
+        rows = np.arange(len(self.require_vocabulary()))
+        initial_rows(self.source, self.vector_size, rows, self.settings.seed)
+        self.target[:] = 0
+        self._wv.fill_norms(force=True)
+
+    def predict_words(self, rows: list[int]) -> NDArray[np.float32]:
+        """Return the probability of every word to be the centre of context words, by the softmax of CBOW's scores."""
+        h = self.wv.vectors[rows].sum(axis=0, dtype=np.float64)
+        scores = self.output @ (h / len(rows) if self.settings.cbow_mean else h).astype(np.float32)
+        weights = np.exp(scores - scores.max())  # gensim's overflow where scores are large
+        return np.asarray(weights / weights.sum(), np.float32)
+
+    # ---- words and rows
+
+    def set_vocabulary(
+        self,
+        vocabulary: Vocabulary,
+        vectors: Matrix | None = None,
+        output: Matrix | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        """Make room for a vocabulary; words that had rows keep them, in both matrices. Nothing changes if it fails.
+
+        Parameters
+        ----------
+        vocabulary
+            The words to have rows.
+        vectors, output
+            Rows for all of them, in place of those that the words had.
+        progress
+            Where to report; by default as the user chose for the model.
+        """
+        old, columns = self.vocabulary, self.vector_size
+        known = np.full(len(vocabulary), -1) if old is None else old.rows_of(vocabulary.words)
+        with choose_progress(self.progress) if progress is None else nullcontext(progress) as shown:
+            check_memory(len(vocabulary), columns, self.settings, shown, self.on_disk)
+            source, target = (new_matrix(len(vocabulary), columns, self.on_disk) for _ in range(2))
+            stays = old is not None and vectors is None
+            filled = FillProgress(source, 1 + stays + (output is not None or old is not None), shown)
+            if vectors is not None:
+                copy_rows(vectors, source, columns, filled)
+            else:
+                initial_rows(source, columns, np.flatnonzero(known < 0), self.settings.seed, filled)
+            if output is not None:
+                copy_rows(output, target, columns, filled)
+            elif old is not None:
+                move_rows(self.target, target, known, filled)
+            if stays:
+                move_rows(self.source, source, known, filled)
+            filled.finish()
+        # The counts are copied: setting one through `wv` should not change those of another model.
+        wv = WordVectors(vocabulary.keys, source[:, :columns], vocabulary.counts.copy())
+        if old is None:
+            self._wv = wv
+        else:
+            self._carry_attributes(wv, np.arange(len(vocabulary)) if vectors is not None else known)
+            self._wv.__dict__.update(wv.__dict__)  # the same object: programs hold on to `model.wv`
+        self.vocabulary, self.source, self.target, self._view = vocabulary, source, target, self._wv.vectors
+
+    def adopt(
+        self,
+        words: list[str],
+        counts: Counts | None,
+        unk: str | None,
+        vectors: Matrix,
+        output: Matrix | None,
+        integers: bool = False,
+    ) -> None:
+        """Take words and rows from elsewhere, in their order.
+
+        Parameters
+        ----------
+        words, counts
+            One of each per row; counts may be unknown.
+        unk
+            The word for all others, if it is one of them.
+        vectors, output
+            Their rows; without `output`, output rows begin at zero.
+        integers
+            Whether users know the words as integers.
+        """
+        counts = np.zeros(len(words), np.int64) if counts is None else counts
+        self.set_vocabulary(Vocabulary(words, counts, unk, integers), vectors, output)
+
+    def match_corpus(self, corpus: EncodedCorpus, progress: Progress) -> Vocabulary:
+        """Return the vocabulary, with integers as keys if the corpus has them, and with counts if it had none."""
+        vocabulary = self.require_vocabulary()
+        matched = vocabulary.for_tokens_of(corpus)
+        if not matched.counts.any():  # the words of a bare vectors file
+            matched = matched.counted_on(corpus)
+        elif matched.unk is not None and not matched.counts[matched.index[matched.unk]]:
+            matched = matched.counted_on(corpus, only=matched.unk)
+        if matched is not vocabulary:
+            self.set_vocabulary(matched, progress=progress)
+        return matched
+
+    def take_over_changes(self) -> None:
+        """Make it the model's if `wv` was given other words, counts, another order or another matrix."""
+        old, wv = self.require_vocabulary(), self._wv
+        same_rows, same_words = wv.vectors is self._view, wv.index_to_key == old.keys
+        if same_rows and same_words and (wv.counts is None or np.array_equal(wv.counts, old.counts)):
+            return
+        changed = self._read_vocabulary(wv)
+        if same_rows:
+            self.vocabulary = changed
+        else:
+            self.set_vocabulary(changed, wv.vectors)
+
+    def take_over_values(self, words: list[str]) -> None:
+        """Take over other values of the rows during a training; refuse other words than those it began with."""
+        if self.vocabulary is None or self._read_vocabulary(self._wv).words != words:
+            raise OptionError(
+                f"the {len(words)} words of the model were changed by a callback; change them between trainings"
+            )
+        if self._wv.vectors is not self._view:
+            assert self._view is not None
+            self._view[:] = self._wv.vectors
+            self._wv.vectors = self._view
+
+    # ---- locks
+
+    def read_locks(self) -> NDArray[np.float32] | None:
+        """Return what share of its steps each source row takes (`wv.vectors_lockf`); None if all take them whole."""
+        words = len(self._wv)
+        locks = np.asarray(self._wv.vectors_lockf, np.float32)
+        if locks.shape not in ((1,), (words,)) or not np.isfinite(locks).all() or (locks < 0).any():
+            raise OptionError(
+                f"wv.vectors_lockf has shape {locks.shape} for {words} words; give one number of at least 0 to each"
+            )
+        return None if (locks == 1).all() else np.broadcast_to(locks, words)
+
+    def digest_locks(self) -> dict[str, str]:
+        """Return what a checkpoint has to remember of frozen rows."""
+        locks = None if self.vocabulary is None else self.read_locks()
+        return {} if locks is None else {"vectors_lockf": f"{zlib.crc32(np.ascontiguousarray(locks).data):08x}"}
+
+    # ---- details
+
+    def _lay_out(self, rows: Matrix) -> Matrix:
+        """Copy rows into a matrix as training needs it."""
+        matrix = new_matrix(len(rows), self.vector_size, self.on_disk)
+        copy_rows(rows, matrix, self.vector_size)
+        return matrix
+
+    def _carry_attributes(self, wv: WordVectors, known: NDArray[np.int64]) -> None:
+        """Copy what users have set for words: row known[i] of the present vectors is row i of the new ones."""
+        locks = self.read_locks()
+        if locks is not None:
+            wv.vectors_lockf = np.where(known < 0, 1, locks[known]).astype(np.float32)
+        for name, values in self._wv.expandos.items():
+            if name != "count":
+                moved = np.zeros((len(known), *values.shape[1:]), values.dtype)
+                there = (known >= 0) & (known < len(values))
+                moved[there] = values[known[there]]
+                wv.expandos[name] = moved
+
+    def _read_vocabulary(self, wv: WordVectors) -> Vocabulary:
+        """Return the words and counts of vectors that the user has changed; refuse them if they do not fit together."""
+        old, rows = self.require_vocabulary(), len(wv.index_to_key)
+        if wv.vectors.shape != (rows, self.vector_size) or len(wv.key_to_index) != rows:
+            raise OptionError(
+                f"wv has {rows} words, {len(wv.key_to_index)} of them with a row, and a matrix of {wv.vectors.shape} "
+                f"where the model has {self.vector_size} numbers for each; give as many rows as words"
+            )
+        if wv.counts is not None and wv.counts.shape != (rows,):
+            raise OptionError(f"wv has {rows} words and counts of shape {wv.counts.shape}; give one count to each")
+        words = [str(key) for key in wv.index_to_key]
+        unk = old.unk if old.unk in wv.key_to_index else None
+        counts = np.zeros(rows, np.int64) if wv.counts is None else wv.counts.copy()
+        return Vocabulary(words, counts, unk, wv.integer_keys)
