@@ -98,14 +98,14 @@ def write_joined(ids: Any, first: Any, last: Any, words: Any, bounds: Any, glue:
 
 @kernel
 def count_pairs(
-    ids: Any, ends: Any, words: Any, bounds: Any, codes: Any, powers: Any, connector: Any, kinds: Any, glue: Any,
+    ids: Any, ends: Any, words: Any, bounds: Any, codes: Any, powers: Any, connector: Any, word_types: Any, glue: Any,
     at: Any, sentence: Any, start: Any, slots: Any, starts: Any, arena: Any, counts: Any, types: Any, most: Any,
 ) -> Any:  # fmt: skip
     """Count words and joined pairs from token `at` of a text on.
 
-    kinds[w] is the type of word w where it is known, else -1. `start` is the last word that may begin a phrase, -1 if
-    there is none in this sentence. Return (token, sentence, start, types, whether there are too many types): it stops
-    at the end, where room is missing, and after a sentence with which there are more than `most` types.
+    word_types[w] is the type of word w where it is known, else -1. `start` is the last word that may begin a phrase, -1
+    if there is none in this sentence. Return (token, sentence, start, types, whether there are too many types): it
+    stops at the end, where room is missing, and after a sentence with which there are more than `most` types.
     """
     shift, room = home_shift(slots), min(slots.shape[0] // 2, counts.shape[0]) - 2
     glue_code, glue_power = hash_bytes(glue, 0, glue.shape[0]), ONE
@@ -128,7 +128,7 @@ def count_pairs(
             ahead += 1
         for b in range(batch):
             i, first = lasts[b], begins[b]
-            if kinds[ids[i]] < 0:
+            if word_types[ids[i]] < 0:
                 place = find_joined(codes[ids[i]], ZERO, ids, i, i, words, bounds, glue, slots, shift, starts, arena)
                 if slots[place, TYPE] == ZERO:
                     written = write_joined(ids, i, i, words, bounds, glue, arena, starts[types])
@@ -137,7 +137,7 @@ def count_pairs(
                     types += 1
                     starts[types], counts[types - 1] = written, 0
                     slots[place, KEY], slots[place, TYPE] = codes[ids[i]], types
-                kinds[ids[i]] = np.int64(slots[place, TYPE]) - 1
+                word_types[ids[i]] = np.int64(slots[place, TYPE]) - 1
             if first >= 0:
                 place = places[b]
                 if keys[b] == ZERO or slots[place, PAIR] != keys[b]:
@@ -153,7 +153,7 @@ def count_pairs(
                         slots[place, KEY], slots[place, TYPE] = hashes[b], types
                     slots[place, PAIR] = keys[b]
                 slots[place, COUNT] += ONE
-            counts[kinds[ids[i]]] += 1
+            counts[word_types[ids[i]]] += 1
         at, start = ahead, ahead_start
         if at == end:
             sentence += 1

@@ -19,7 +19,7 @@ MOST_NUMBERED_WORDS = 1 << 22  # of an iterable, before words are numbered afres
 MOST_PLACE_BITS = 22  # of the places that a table has from the start
 
 
-class Counter:
+class PairCounter:
     """Counts words and pairs of numbered text in a table of strings.
 
     When a sentence ends with more than `most` types counted, those that occurred less often than a bound are forgotten,
@@ -52,7 +52,7 @@ class Counter:
         self._strings = Strings.from_texts([])
         self._codes, self._powers = self._strings.compute_hashes()
         self._connector: npt.NDArray[np.bool_] = np.zeros(0, bool)
-        self._kinds: Numbers = np.zeros(0, np.int64)
+        self._word_types: Numbers = np.zeros(0, np.int64)
 
     def add_words(self, strings: Strings, texts: list[str]) -> None:
         """Give the next numbers to these words, which come both as bytes and as text."""
@@ -61,7 +61,7 @@ class Counter:
         self._codes, self._powers = np.concatenate([self._codes, codes]), np.concatenate([self._powers, powers])
         connector = np.fromiter(map(self._connectors.__contains__, texts), bool, len(texts))
         self._connector = np.concatenate([self._connector, connector])
-        self._kinds = np.concatenate([self._kinds, np.full(len(texts), -1)])
+        self._word_types = np.concatenate([self._word_types, np.full(len(texts), -1)])
 
     def count(self, ids: Ids, ends: Numbers) -> None:
         """Count some whole sentences: numbered words, and where each sentence ends."""
@@ -72,13 +72,13 @@ class Counter:
             table = self.table
             at, sentence, start, table.types, too_many = count_pairs(
                 ids, ends, self._strings.data, self._strings.bounds, self._codes, self._powers, self._connector,
-                self._kinds, self._glue, at, sentence, start,
+                self._word_types, self._glue, at, sentence, start,
                 table.slots, table.starts, table.arena, table.count_array, table.types, self._most,
             )  # fmt: skip
             if too_many:
                 table.collect_counts()
                 self.table, self.least = table.drop_rare(self.least), self.least + 1
-                self._kinds[:] = -1
+                self._word_types[:] = -1
             elif sentence < len(ends):
                 table.make_room()
         self.words += len(ids)
@@ -86,7 +86,7 @@ class Counter:
 
 def count_text(
     sentences: Any, connectors: frozenset[str], glue: npt.NDArray[np.uint8], most: int, progress: Progress
-) -> Counter:
+) -> PairCounter:
     """Count the words and pairs of a text.
 
     Parameters
@@ -94,17 +94,17 @@ def count_text(
     sentences
         A path, an encoded corpus or an iterable of token lists.
     connectors, glue, most
-        As for `Counter`.
+        As for `PairCounter`.
     progress
         Where reading and counting are reported.
 
     Returns
     -------
-    Counter
+    PairCounter
         With the table, the number of `words` of the text, and the bound for rare types, `least`.
     """
     corpus = encode_source(sentences, progress)
-    counter = Counter(connectors, glue, most, 0 if corpus is None else corpus.tokens)
+    counter = PairCounter(connectors, glue, most, 0 if corpus is None else corpus.tokens)
     progress.start("counting", 0 if corpus is None else corpus.tokens, "tokens")
     if corpus is None:
         parts = _number_sentences(batch_sentences(sentences), counter)
@@ -118,13 +118,13 @@ def count_text(
     return counter
 
 
-def _number_corpus(corpus: EncodedCorpus, counter: Counter) -> Iterator[tuple[Ids, Numbers]]:
+def _number_corpus(corpus: EncodedCorpus, counter: PairCounter) -> Iterator[tuple[Ids, Numbers]]:
     words = Strings.from_arrow(corpus.words)
     counter.add_words(words, words.decode())
     return read_parts(corpus)
 
 
-def _number_sentences(parts: Iterator[Sentences], counter: Counter) -> Iterator[tuple[Ids, Numbers]]:
+def _number_sentences(parts: Iterator[Sentences], counter: PairCounter) -> Iterator[tuple[Ids, Numbers]]:
     numbers = _WordNumbers()
     for sentences in parts:
         if len(numbers) > MOST_NUMBERED_WORDS:

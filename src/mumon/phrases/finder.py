@@ -25,7 +25,7 @@ FEW_SENTENCES = 64  # for which building a matcher does not pay
 class PhraseFinder:
     """Base of `Phrases` and `FrozenPhrases`: finds phrases and joins them."""
 
-    kind: str  # as which it is written to a file
+    _kind: str  # as which it is written to a file
     connector_words: frozenset[str]
     delimiter: str
     min_count: float
@@ -56,14 +56,14 @@ class PhraseFinder:
         """Return the score of a phrase that joins two words, None if one of the three is unknown."""
 
     @abstractmethod
-    def build_matcher(self) -> Matcher:
+    def _build_matcher(self) -> Matcher:
         """Build what finds these phrases in numbered text."""
 
     @abstractmethod
     def _list_fields(self) -> dict[str, Any]:
         """Return what is written to a file beside the options."""
 
-    def encode_delimiter(self) -> npt.NDArray[np.uint8]:
+    def _encode_delimiter(self) -> npt.NDArray[np.uint8]:
         """Return the bytes of the delimiter."""
         return np.frombuffer(self.delimiter.encode(), np.uint8)
 
@@ -143,7 +143,7 @@ class PhraseFinder:
             The phrases and their scores.
         """
         phrases: dict[str, float] = {}
-        matcher = self.build_matcher()
+        matcher = self._build_matcher()
         for found in matcher.find_in(sentences):
             types, last = np.unique(found.types[::-1], return_index=True)  # the last score of each, as in gensim
             names = map(matcher.names.__getitem__, types.tolist())
@@ -165,7 +165,7 @@ class PhraseFinder:
             "connector_words": sorted(self.connector_words),
             "scoring": next((name for name, scorer in SCORERS.items() if scorer is self.scoring), None),
         }
-        write_phrases(path, self.kind, {**options, **self._list_fields()})
+        write_phrases(path, self._kind, {**options, **self._list_fields()})
 
 
 class JoinedSentences:
@@ -177,7 +177,7 @@ class JoinedSentences:
     def __iter__(self) -> Iterator[list[str]]:
         corpus = encode_source(self.corpus)
         if corpus is not None:
-            yield from self.phrases.build_matcher().join(corpus)
+            yield from self.phrases._build_matcher().join(corpus)
             return
         rest, count = iter(self.corpus), 0
         for sentences in batch_sentences(rest, 1):  # one by one: they may come slowly, or be few
@@ -185,7 +185,7 @@ class JoinedSentences:
                 yield [token for token, _ in self.phrases.analyze_sentence(sentence)]
             count += len(sentences)
             if count >= FEW_SENTENCES:
-                yield from self.phrases.build_matcher().join(rest)
+                yield from self.phrases._build_matcher().join(rest)
 
     def __len__(self) -> int:
         if not isinstance(self.corpus, Sized):

@@ -38,7 +38,7 @@ class FrozenPhrases(PhraseFinder):
         Each phrase and its score.
     """
 
-    kind = "frozen"
+    _kind = "frozen"
 
     def __init__(self, phrases_model: Any) -> None:
         self.threshold, self.min_count = phrases_model.threshold, phrases_model.min_count
@@ -54,7 +54,7 @@ class FrozenPhrases(PhraseFinder):
     def _find_score(self, phrase: str, word_a: str, word_b: str) -> float | None:
         return self.phrasegrams.get(phrase)
 
-    def build_matcher(self) -> Matcher:
+    def _build_matcher(self) -> Matcher:
         """Build what finds these phrases in numbered text."""
         phrases = {name: score for name, score in self.phrasegrams.items() if score > self.threshold}
         return _FrozenMatcher(phrases, self.delimiter, self.connector_words)
@@ -71,7 +71,7 @@ class FrozenPhrases(PhraseFinder):
         path
             A JSON file. Nothing in it is run.
         """
-        fields = read_phrases(path, cls.kind)
+        fields = read_phrases(path, cls._kind)
         frozen = FrozenPhrases.__new__(FrozenPhrases)
         with refuse_damage(path):
             check_float("min_count", fields["min_count"])
@@ -134,7 +134,7 @@ class Phrases(PhraseFinder):
     ['in new_york city', 'new_york is new', 'old york']
     """
 
-    kind = "counts"
+    _kind = "counts"
 
     def __init__(
         self,
@@ -195,7 +195,7 @@ class Phrases(PhraseFinder):
         from mumon.phrases.counting import count_text
 
         with choose_progress(self._progress) as progress:
-            new = count_text(sentences, self.connector_words, self.encode_delimiter(), self.max_vocab_size, progress)
+            new = count_text(sentences, self.connector_words, self._encode_delimiter(), self.max_vocab_size, progress)
         self.corpus_word_count += new.words
         if not len(self.table):
             self.table = new.table
@@ -232,7 +232,7 @@ class Phrases(PhraseFinder):
             self._frequent = (least, self.table.to_dict(np.flatnonzero(self.table.counts >= least)))
         return self._frequent[1]
 
-    def build_matcher(self) -> Matcher:
+    def _build_matcher(self) -> Matcher:
         """Build what finds these phrases in numbered text."""
         candidates = {name: count for name, count in self._find_candidates().items() if self.delimiter in name}
         return _CountingMatcher(self, candidates)
@@ -244,7 +244,7 @@ class Phrases(PhraseFinder):
         table, counts = self.table, self.table.counts
         pairs = np.flatnonzero(counts >= find_least_count(self.scoring, self.min_count, self.threshold))
         first, last = np.empty(len(pairs), np.int64), np.empty(len(pairs), np.int64)
-        find_parts(pairs, self.encode_delimiter(), table.slots, table.starts, table.arena, first, last)
+        find_parts(pairs, self._encode_delimiter(), table.slots, table.starts, table.arena, first, last)
         both = (first >= 0) & (last >= 0)
         pairs, first, last = pairs[both], first[both], last[both]
         scores = score_pairs(
@@ -274,7 +274,7 @@ class Phrases(PhraseFinder):
         path
             A JSON file. Nothing in it is run.
         """
-        fields = read_phrases(path, cls.kind)
+        fields = read_phrases(path, cls._kind)
         with refuse_damage(path):
             phrases = Phrases(
                 None,
