@@ -138,7 +138,7 @@ def score_pairs(scorer: Scorer, first: Any, second: Any, pair: Any, threshold: f
         The counts of the two words and of the pair.
     threshold
         Pairs that do not score more are not phrases.
-    options
+    **options
         The scorer's other parameters.
 
     Returns
