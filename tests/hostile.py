@@ -95,7 +95,7 @@ def config(**training):
     """A whole config.json of the fuzzer's model, but for some settings."""
     import examples
 
-    content = json.loads(examples.model_files()["config.json"])
+    content = json.loads(examples.make_model_files()["config.json"])
     content["training"].update(training)
     return json.dumps(content).encode()
 
