@@ -256,8 +256,8 @@ def test_an_estimate_grows_with_the_text_and_the_vectors():
     larger = estimate.CorpusSize("text", 20_000, 400_000, 10_000)
     speeds = {}
 
-    def speed(system, dim, window, threads, words):
-        return speeds.setdefault((system, dim, window, words), 1e6)
+    def speed(system, dim, window, threads, corpus):
+        return speeds.setdefault((system, dim, window, corpus), 1e6)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(estimate, "_measure_speed", speed)
@@ -296,4 +296,4 @@ def test_the_estimate_counts_the_trainings_that_are_made(tmp_path, monkeypatch):
 
 
 def test_the_estimated_speed_is_measured_on_this_machine():
-    assert 1e3 < estimate._measure_speed("CBOW correct", 16, 5, 1, 2000) < 1e9
+    assert 1e3 < estimate._measure_speed("CBOW correct", 16, 5, 1, estimate.CorpusSize("text", 0, 200_000, 2000)) < 1e9

@@ -1,4 +1,4 @@
-"""How every plot of mumon looks, and how it is written. Needs matplotlib, which the extra `mumon[plot]` installs."""
+"""The style of all plots of mumon. Needs matplotlib, which the extra `mumon[plot]` installs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from mumon.utils.atomic import atomic_file
 
 FORMATS = ("png", "svg")
-# Okabe and Ito's colours, which people with any kind of colour vision can tell apart.
+# Okabe and Ito's colours, which can be distinguished with any kind of colour vision.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#666666", "#8B6914")
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "<")
 INK, PALE, GRID = "#333333", "#c9c9c9", "#e6e6e6"
@@ -35,7 +35,20 @@ STYLE: dict[Any, Any] = {
 
 
 def save_figure(figure: Any, stem: Path) -> list[Path]:
-    """Write a figure as PNG and SVG, each whole or not at all; gives the paths."""
+    """Write a figure as PNG and SVG, each whole or not at all.
+
+    Parameters
+    ----------
+    figure
+        A figure of matplotlib.
+    stem
+        The path without an ending.
+
+    Returns
+    -------
+    list of Path
+        Both files.
+    """
     paths = [stem.with_name(f"{stem.name}.{kind}") for kind in FORMATS]
     for path, kind in zip(paths, FORMATS, strict=True):
         with atomic_file(path) as file:

@@ -1,4 +1,4 @@
-"""The angle between the faulty update and the gradient: in closed form, and on real minibatches during training."""
+"""The angle between the faulty update and the gradient: in closed form, and on real windows during training."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from mumon.experiments.paper.results import Figure, Item, Section, Table, Verdic
 from mumon.word2vec import Word2Vec
 
 HEAT_MAP_LIMIT = 1000  # of C and k in the heat map, as in the paper's figure
-BATCHES = (1, 10, 100, 1000)  # windows whose gradients are added up before the angle is taken
+BATCHES = (1, 10, 100, 1000)  # windows whose gradients are summed before the angle is taken
 PAPER_COSINES = {"C = k = 5": 0.82, "least for C, k ≤ 20": 0.68, "least in the figure": 0.303}
 TOLERANCE = 0.005
-OTHER_DIRECTION = 0.95  # a mean cosine below this counts as another direction
+OTHER_DIRECTION = 0.95  # a mean cosine below this is another direction
 UPDATES = ("correct", "faulty")
 
 
 def measure(context: ExperimentContext) -> dict[str, Any]:
-    """The closed form where the paper gives it, and cosines of real gradients after every epoch of training."""
+    """Compute the closed form where the paper states it, and measure cosines of gradients after every epoch."""
     forms = {
         "C = k = 5": float(cosine(5, 5)),
         "least for C, k ≤ 20": find_least_cosine(20)[0],
@@ -54,13 +54,13 @@ def measure(context: ExperimentContext) -> dict[str, Any]:
 
 
 def _measure_cosines(context: ExperimentContext, part: Part) -> dict[str, Any]:
-    """After every epoch, for the usual number of noise words and for four times as many, on the same windows."""
+    """Measure after every epoch, for the usual number of noise words and four times as many, on the same windows."""
     rows: list[dict[str, Any]] = []
     ks = (context.scale.negative, 4 * context.scale.negative)
     for update, k in product(UPDATES, ks):
-        about = f"{context.label}, {update}, k = {k}"
+        label = f"{context.label}, {update}, k = {k}"
         options = {"total_epochs": context.scale.epochs, "workers": context.threads, **context.options(negative=k)}
-        model = Word2Vec(update=update, exact=True, progress=LabelledProgress(context.progress, about), **options)  # type: ignore[arg-type]
+        model = Word2Vec(update=update, exact=True, progress=LabelledProgress(context.progress, label), **options)  # type: ignore[arg-type]
         model.build_vocab(part.corpus)
         for epoch in range(1, context.scale.epochs + 1):
             model.train(part.corpus, epochs=1)
@@ -72,7 +72,7 @@ def _measure_cosines(context: ExperimentContext, part: Part) -> dict[str, Any]:
                 for batch in BATCHES
                 if batch <= len(noisy)
             ]
-        context.progress.finish(f"{about}: gradients of {len(windows):,} windows after every epoch")
+        context.progress.finish(f"{label}: gradients of {len(windows):,} windows after every epoch")
     sizes = np.array([len(words) for _, words in windows])
     settings = {"sentences": part.sentences, "tokens": part.tokens, "epochs": context.scale.epochs, "k": ks[0]}
     closed = {str(k): float(np.mean(cosine(sizes, k))) for k in ks}
@@ -86,7 +86,7 @@ def _summarise(values: Array, windows: int) -> dict[str, float]:
 
 
 def build_section(data: dict[str, Any]) -> Section:
-    """The closed form beside the paper's, and what was measured."""
+    """Build the section: the closed form beside the paper's values, and the measured cosines."""
     last = [row for row in data["rows"] if row["epoch"] == data["epochs"]]
     return Section(
         "The angle between the faulty update and the gradient",
@@ -140,13 +140,13 @@ def _judge(data: dict[str, Any], last: list[dict[str, Any]]) -> list[Verdict]:
                 for update in UPDATES
             )
             + f" (closed form: {data['closed'][str(small)]:.3f} and {data['closed'][str(large)]:.3f})",
-            falls.pop() if len(falls) == 1 else "undecided",  # if it is so for one model and not for the other
+            falls.pop() if len(falls) == 1 else "undecided",  # the two updates disagree
         ),
     ]
 
 
 def _estimate_fall(one: dict[str, Any], more: dict[str, Any]) -> Estimate:
-    """How far the mean cosine falls from one row to another."""
+    """Estimate how far the mean cosine falls from one row to another."""
     fall, error = one["mean"] - more["mean"], (one["error"] ** 2 + more["error"] ** 2) ** 0.5
     return Estimate(fall, fall - error, fall + error)
 

@@ -22,7 +22,7 @@ SYSTEMS = ("SG", "CBOW faulty", "CBOW correct")
 
 
 def measure(context: ExperimentContext) -> dict[str, Any]:
-    """Every system once, at its own rate."""
+    """Train every system once, at its own rate."""
     scale = context.scale
     options = {"vector_size": scale.c4_dim, "max_final_vocab": scale.c4_vocab, "epochs": scale.c4_epochs}
     part = context.c4_part()
@@ -52,7 +52,7 @@ def measure(context: ExperimentContext) -> dict[str, Any]:
 
 
 def build_section(data: dict[str, Any]) -> Section:
-    """The scores."""
+    """Build the section: the scores."""
     sg, faulty = Estimate.from_json(data["less_sg"]), Estimate.from_json(data["less_faulty"])
     rows = [
         [

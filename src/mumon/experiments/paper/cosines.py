@@ -1,4 +1,4 @@
-"""The angle between the faulty update and the gradient: its closed form, and that of windows of a trained model."""
+"""The cosine between the faulty update and the gradient: its closed form, and that of windows of a trained model."""
 
 from __future__ import annotations
 
@@ -14,14 +14,28 @@ from mumon.training.sampling import SAMPLE, keep_chances, noise_distribution, st
 from mumon.word2vec import Word2Vec
 
 Array = npt.NDArray[np.float64]
-ATTEMPTS_PER_WINDOW = 20  # per window, at places where the text may have none
+ATTEMPTS_PER_WINDOW = 20  # places in the text at which windows are looked for
 Window = tuple[int, list[int]]  # a centre and its context words
 Noisy = tuple[int, list[int], list[int]]  # and its noise words
 
 
 def cosine(C: Any, k: Any) -> Any:
-    """The cosine between the faulty and the correct step of one window, if all its rows have gradients of one norm.
+    """Return the cosine between the faulty and the correct step of a window whose rows have gradients of one norm.
 
+    Parameters
+    ----------
+    C
+        Number of context words, or an array of them.
+    k
+        Number of noise words, or an array of them.
+
+    Returns
+    -------
+    float or array
+        (C² + k + 1) / √((C³ + k + 1)(C + k + 1)).
+
+    Examples
+    --------
     >>> round(float(cosine(5, 5)), 2), round(float(cosine(9, 20)), 2)
     (0.82, 0.68)
     """
@@ -30,7 +44,7 @@ def cosine(C: Any, k: Any) -> Any:
 
 
 def find_least_cosine(most: int) -> tuple[float, int, int]:
-    """The smallest cosine for C and k up to `most`, and where it is.
+    """Return the smallest cosine for C and k up to `most`, and its C and k.
 
     >>> find_least_cosine(20)[1:]
     (9, 20)
@@ -41,7 +55,27 @@ def find_least_cosine(most: int) -> tuple[float, int, int]:
 
 
 def draw_windows(model: Word2Vec, part: Part, count: int, seed: int) -> list[Window]:
-    """So many windows as training sees them, from all over the corpus; the same for models of one vocabulary."""
+    """Draw windows as training sees them, from all over the corpus.
+
+    Parameters
+    ----------
+    model, part
+        The model and the text it was trained on.
+    count
+        Number of windows.
+    seed
+        Models with the same vocabulary get the same windows for the same seed.
+
+    Returns
+    -------
+    list of Window
+        A centre and its context words each.
+
+    Raises
+    ------
+    CorpusError
+        If the text has too few windows.
+    """
     from mumon.kernels.windows import sample_block
 
     assert model.vocabulary is not None
@@ -66,7 +100,7 @@ def draw_windows(model: Word2Vec, part: Part, count: int, seed: int) -> list[Win
 
 
 def add_noise_words(model: Word2Vec, windows: list[Window], k: int, seed: int) -> list[Noisy]:
-    """Windows with k noise words each, those that are the centre left out."""
+    """Draw k noise words for each window; those that equal the centre are left out."""
     assert model.vocabulary is not None
     noise = noise_distribution(model.vocabulary.counts, model.settings.ns_exponent)
     drawn = np.random.default_rng([seed, k]).choice(len(noise), size=(len(windows), k), p=noise)
@@ -77,7 +111,7 @@ def add_noise_words(model: Word2Vec, windows: list[Window], k: int, seed: int) -
 
 
 def measure_batch_cosines(model: Word2Vec, windows: list[Noisy], batch: int) -> Array:
-    """The cosine between the two updates, each summed over the windows of a batch, for batch after batch."""
+    """Return the cosine between the two updates for each batch, summed over its windows."""
     source, target = model.wv.vectors, model.syn1neg
     return np.array(
         [
@@ -88,9 +122,21 @@ def measure_batch_cosines(model: Word2Vec, windows: list[Noisy], batch: int) -> 
 
 
 def measure_update_cosine(source: Any, target: Any, windows: list[Noisy]) -> float:
-    """The cosine between the faulty update and the gradient of some windows, over all rows of both matrices.
+    """Return the cosine between the faulty update and the gradient of some windows, over all rows of both matrices.
 
-    Both are alike in the target rows; in the source rows the faulty one has C times the correct step of each window.
+    Both have the same target rows. In the source rows the faulty update is C times the correct step of each window.
+
+    Parameters
+    ----------
+    source, target
+        The matrices.
+    windows
+        Centre, context words and noise words each.
+
+    Returns
+    -------
+    float
+        The cosine.
     """
     correct: dict[int, Array] = {}
     faulty: dict[int, Array] = {}

@@ -24,14 +24,14 @@ from mumon.training.thread_runner import ThreadRunner
 from mumon.training.trainer import Trainer
 from mumon.training.weights import initial_rows, new_matrix
 
-# From the paper's rate for the correct update up, and from gensim's for the faulty one; as many more as it takes.
+# The first is the paper's rate for the correct update and gensim's for the faulty one; more follow if needed.
 RATES = {"correct": (0.075, 0.15, 0.3), "faulty": (0.025, 0.05, 0.1)}
 FEWEST_POINTS = 4  # points of a curve
 FINAL_RATE = 1e-4
 
 
 class RecordingRunner(ThreadRunner):
-    """A runner that remembers what every block of the text did."""
+    """A runner that records the totals of every block of the text."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -48,7 +48,7 @@ class RecordingRunner(ThreadRunner):
 
 
 def measure(context: ExperimentContext) -> dict[str, Any]:
-    """One pass over the text with each update and rate; the loss of every batch of it."""
+    """Train one pass over the text with each update and rate, and record the loss of every batch."""
     part = context.part(context.scale.curve_sentences)
     if part.tokens < FEWEST_POINTS * context.scale.curve_batch:
         raise CorpusError(f"the corpus has {part.tokens:,} words, too few for curves; give more text")
@@ -77,9 +77,9 @@ def measure(context: ExperimentContext) -> dict[str, Any]:
 
 
 def _sweep_rates(context: ExperimentContext, part: Part, update: str) -> tuple[dict[float, Any], list[float]]:
-    """The losses of an update by rate, and the rates at which it diverged.
+    """Return the losses of an update by rate, and the rates at which it diverged.
 
-    Those of RATES are trained, and more until the one that ends lowest has others on both sides.
+    The rates of RATES are trained, and more until the one that ends lowest has others on both sides.
     """
     tried = {rate: _measure_once(context, part, update, rate) for rate in RATES[update]}
     while True:
@@ -94,18 +94,18 @@ def _sweep_rates(context: ExperimentContext, part: Part, update: str) -> tuple[d
 
 
 def _cut_points(context: ExperimentContext, batches: int) -> list[slice]:
-    """The batches of each point, counted from the end, which is what is compared; the first may have fewer."""
+    """Return the batches of each point, counted from the end, where curves are compared; the first may have fewer."""
     each = max(1, min(round(context.scale.curve_step / context.scale.curve_batch), batches // FEWEST_POINTS))
     return [slice(max(0, stop - each), stop) for stop in range(batches, 0, -each)][::-1]
 
 
 def _find_best_rate(context: ExperimentContext, losses: dict[float, Any]) -> float:
-    """The rate whose last point is lowest."""
+    """Return the rate whose last point is lowest."""
     return min(losses, key=lambda rate: float(losses[rate][_cut_points(context, len(losses[rate]))[-1]].mean()))
 
 
 def _measure_once(context: ExperimentContext, part: Part, update: str, rate: float) -> list[float]:
-    """The losses of one pass, from now or from an earlier time; none if it diverged."""
+    """Return the losses of one pass, saved or new; an empty list if it diverged."""
 
     def measure() -> dict[str, Any]:
         try:
@@ -126,7 +126,7 @@ def _measure_once(context: ExperimentContext, part: Part, update: str, rate: flo
 
 
 def _measure_losses(context: ExperimentContext, part: Part, update: str, rate: float) -> dict[str, Any]:
-    """The mean loss per token of one batch of text after another, in the order of the text."""
+    """Measure the mean loss per token of each batch, in the order of the text."""
     options = context.options()
     settings = Settings(
         **{**SYSTEMS[f"CBOW {update}, exact"], "window": options["window"], "negative": options["negative"]},
@@ -153,16 +153,16 @@ def _measure_losses(context: ExperimentContext, part: Part, update: str, rate: f
 
 
 def _estimate_mean(values: Any, resamples: int) -> Estimate:
-    """The mean of batches and its bootstrap interval."""
+    """Estimate the mean of batches with a bootstrap interval."""
     draws = [values[drawn].mean(axis=1) for drawn in draw_items(len(values), resamples, 0)]
     return Estimate(float(values.mean()), *compute_interval(np.concatenate(draws)))
 
 
 def build_section(data: dict[str, Any]) -> Section:
-    """The curves and where they end."""
+    """Build the section: the curves and where they end."""
     ends = {(line["update"], line["rate"]): Estimate.from_json(line["points"][-1]) for line in data["series"]}
     gap, best = Estimate.from_json(data["difference"][-1]), data["best"]
-    told = "; ".join(
+    best_ends = "; ".join(
         f"{update} at {rate:g}: {ends[update, rate].value:.3f} [{ends[update, rate].low:.3f} … "
         f"{ends[update, rate].high:.3f}]"
         for update, rate in best.items()
@@ -171,7 +171,7 @@ def build_section(data: dict[str, Any]) -> Section:
         Verdict(
             "The correct update ends at a lower loss than the faulty one.",
             "the paper shows both curves, per 5 M tokens; their values are not given as numbers",
-            f"{told}; correct less faulty {gap.value:+.3f} [{gap.low:+.3f} … {gap.high:+.3f}]".replace("-", "−"),
+            f"{best_ends}; correct less faulty {gap.value:+.3f} [{gap.low:+.3f} … {gap.high:+.3f}]".replace("-", "−"),
             judge_at_least(Estimate(-gap.value, -gap.high, -gap.low)),
         )
     ]
@@ -194,7 +194,7 @@ def build_section(data: dict[str, Any]) -> Section:
 
 
 def _list_notes(data: dict[str, Any]) -> list[str]:
-    """What became of the rates that the figure does not have."""
+    """List what happened at the rates that the figure does not show."""
     above = [f"At {rate:g} the {update} update diverged." for update, rate in data["diverged"]]
     outside = [
         f"At {line['rate']:g} the {line['update']} update's loss rose to {max(_get_values(line)):.3g}; it is in the "
@@ -210,7 +210,7 @@ def _get_values(line: dict[str, Any]) -> list[float]:
 
 
 def _is_drawn(line: dict[str, Any], data: dict[str, Any]) -> bool:
-    """Whether a curve is near the best ones; one that runs away would flatten the others."""
+    """Return whether a curve is near the best ones; others would flatten the figure."""
     best = [_get_values(each)[0] for each in data["series"] if each["rate"] == data["best"][each["update"]]]
     return max(_get_values(line)) <= 1.5 * max(best)
 

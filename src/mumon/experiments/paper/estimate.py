@@ -1,46 +1,47 @@
-"""What a report will need, before anything is trained: hours and memory, from a short calibration on this machine."""
+"""What a report will need: all its trainings, at the speed that `mumon.estimate` measures on this machine."""
 
 from __future__ import annotations
 
 import functools
 import math
-import tempfile
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mumon.corpus import EncodedCorpus, corpus_from_files
+from mumon.corpus import EncodedCorpus
+from mumon.estimate.report import format_time
 from mumon.experiments.paper import curves, extrinsic, intrinsic, norms, rates, sizes
 from mumon.experiments.paper.runs import SYSTEMS
 from mumon.experiments.paper.scales import WINDOWS, Scale
 from mumon.experiments.paper.sweeps import FEWEST_RATES
 from mumon.training.memory import training_bytes
-from mumon.training.settings import Settings
 from mumon.utils.memory import format_bytes
 from mumon.utils.progress import Progress
 from mumon.word2vec import Word2Vec
 
-# Of which there are dozens: less time for each than a single one deserves, and no larger matrices than that allows.
-CALIBRATION_SENTENCES, CALIBRATION_SECONDS, CALIBRATION_BYTES = 50_000, 1.0, 1 << 29
-CALIBRATION_WORDS = 50_000  # of the text; a model's others are reckoned from these
+if TYPE_CHECKING:
+    from mumon.estimate.text import Text
+
+# Dozens of speeds are measured: each gets less time and smaller matrices than a single one would.
+CALIBRATION_SECONDS, CALIBRATION_BYTES = 1.0, 1 << 29
 # gensim's time over that of the mumon system it is compared with: 300 dimensions, 2 threads, docs/benchmarks.md.
 PEER_FACTORS = {"gensim CBOW": ("CBOW correct", 3.8), "gensim SG": ("SG", 8.5)}
-# fastText and word2vec.c, counted as two and three of gensim's.
+# fastText and word2vec.c count as two and three of gensim's trainings.
 TIMED_SYSTEMS = ("CBOW correct", "SG", "CBOW correct, exact", "SG, exact", *["gensim CBOW"] * 6, *["gensim SG"] * 6)
 
 
 @dataclass(frozen=True)
 class CorpusSize:
-    """What an estimate has to know of a text."""
+    """The figures of a text that an estimate needs."""
 
     name: str
     sentences: int
     tokens: int
-    words: int  # that are kept
+    words: int  # that get a vector
     measured: bool = True
 
 
-# For whoever has no corpus yet: the made-up language, and the size of the English Wikipedia and of C4, roughly.
+# Without a corpus: the made-up language, and rough sizes of the English Wikipedia and of C4.
 GENERATED_SIZE = CorpusSize("a made-up language", 8_000, 340_000, 400)
 WIKIPEDIA_SIZE = CorpusSize("English Wikipedia, assumed", 150_000_000, 2_500_000_000, 1_000_000, measured=False)
 C4_SIZE = CorpusSize("C4, assumed", 8_000_000_000, 160_000_000_000, 5_000_000, measured=False)
@@ -48,7 +49,7 @@ C4_SIZE = CorpusSize("C4, assumed", 8_000_000_000, 160_000_000_000, 5_000_000, m
 
 @dataclass(frozen=True)
 class ItemCost:
-    """What one experiment takes."""
+    """What one experiment needs."""
 
     item: str
     trainings: int
@@ -57,36 +58,70 @@ class ItemCost:
 
 
 def measure_corpus(name: str, encoded: EncodedCorpus, scale: Scale) -> CorpusSize:
-    """The figures of a corpus that is at hand."""
-    kept = int((encoded.counts >= scale.min_count).sum())
-    return CorpusSize(name, encoded.sentences, encoded.tokens, min(kept, scale.max_vocab or kept))
+    """Return the figures of a corpus.
+
+    Parameters
+    ----------
+    name
+        How messages call it.
+    encoded
+        The corpus.
+    scale
+        Decides how many of its words get a vector.
+
+    Returns
+    -------
+    CorpusSize
+        Sentences, tokens and words.
+    """
+    frequent = int((encoded.counts >= scale.min_count).sum())
+    return CorpusSize(name, encoded.sentences, encoded.tokens, min(frequent, scale.max_vocab or frequent))
 
 
 def estimate_items(
     scale: Scale, corpus: CorpusSize, second: CorpusSize | None, threads: int, names: Container[str]
 ) -> list[ItemCost]:
-    """Hours and memory of those of the named experiments that train on the corpus."""
-    speeds: dict[tuple[str, int, int, int], float] = {}
-    needs: dict[str, list[float]] = {}
+    """Estimate hours and memory of experiments on this machine.
+
+    Parameters
+    ----------
+    scale
+        The sizes of the experiments.
+    corpus
+        The text of all experiments but one.
+    second
+        The text of the experiment `c4`, or None to leave it out.
+    threads
+        Threads of every training.
+    names
+        The experiments to estimate; those that train nothing are left out.
+
+    Returns
+    -------
+    list of ItemCost
+        One for each experiment, in the order of its first training.
+    """
+    speeds: dict[tuple[str, int, int, CorpusSize], float] = {}
+    hours: dict[str, list[float]] = {}
     memory: dict[str, int] = {}
-    for item, system, tokens, dim, window, large in _list_trainings(scale, corpus, second, threads):
+    for item, system, tokens, dim, window, on_second in _list_trainings(scale, corpus, second, threads):
         if item not in names:
             continue
         base, factor = PEER_FACTORS.get(system, (system, 1.0))
-        words = second.words if large and second is not None else corpus.words
-        key = (base, dim, window, words)
+        text = second if on_second and second is not None else corpus
+        key = (base, dim, window, text)
         if key not in speeds:
-            speeds[key] = _measure_speed(base, dim, window, threads, words)
-        needs.setdefault(item, []).append(factor * tokens / speeds[key] / 3600)
-        settings = Settings(objective="sg" if base.startswith("SG") else "cbow", window=window, workers=threads)
-        memory[item] = max(memory.get(item, 0), training_bytes(words, dim, settings))
-    return [ItemCost(item, len(hours), sum(hours), memory[item]) for item, hours in needs.items()]
+            speeds[key] = _measure_speed(base, dim, window, threads, text)
+        hours.setdefault(item, []).append(factor * tokens / speeds[key] / 3600)
+        settings = _create_model(base, window, threads).settings
+        memory[item] = max(memory.get(item, 0), training_bytes(text.words, dim, settings))
+    return [ItemCost(item, len(each), sum(each), memory[item]) for item, each in hours.items()]
 
 
 def _list_trainings(
     scale: Scale, corpus: CorpusSize, second: CorpusSize | None, threads: int
 ) -> Iterator[tuple[str, str, float, int, int, bool]]:
-    """(experiment, system, tokens in all epochs, dimensions, window, of the second corpus?) of every training."""
+    """Yield experiment, system, tokens of all epochs, dimensions, window and "on the second corpus", by training."""
 
     def tokens(sentences: int | None, epochs: int = scale.epochs) -> float:
         part = 1.0 if sentences is None else min(1.0, sentences / corpus.sentences)
@@ -96,18 +131,18 @@ def _list_trainings(
         return f"CBOW {update}, exact"
 
     def noisy(sentences: int | None, k: int) -> float:
-        return tokens(sentences) * (0.5 + k / 10)  # the time of exact kernels grows with k, from about half of it on
+        return tokens(sentences) * (0.5 + k / 10)  # the time of exact kernels grows with k
 
     usual = (scale.dim, scale.window, False)
     for system in intrinsic.TABLE_SYSTEMS:
         seeds = scale.fewer_seeds if system in intrinsic.FEWER_SEEDS else scale.seeds
         for _ in range(FEWEST_RATES + seeds):
             yield "table1", system, tokens(scale.table_sentences), *usual
-    if scale.name == "full":  # elsewhere they are given, or asked for by name
+    if scale.name == "full":  # at other scales its results are read, or it is asked for by name
         for system in extrinsic.TRAINED.values():
             for _ in range(scale.seeds):
                 yield "extrinsic", system, tokens(None), *usual
-    for system in TIMED_SYSTEMS:  # on 1, 2, 4 … threads: as long on half as many as twice on all
+    for system in TIMED_SYSTEMS:  # on 1, 2, 4 … threads: half the threads take twice the time
         for count in range(max(1, threads.bit_length())):
             for _ in range(scale.time_repeats):
                 yield "times", system, tokens(scale.time_sentences) * 2**count, *usual
@@ -136,52 +171,53 @@ def _list_trainings(
             yield "c4", system, second.tokens * scale.c4_epochs, scale.c4_dim, scale.window, True
 
 
-def _measure_speed(system: str, dim: int, window: int, threads: int, words: int) -> float:
-    """Tokens of text per second, measured on text that looks like language to a stop-watch, with so many words."""
+def _create_model(system: str, window: int, threads: int) -> Word2Vec:
+    return Word2Vec(window=window, workers=threads, progress=False, **SYSTEMS[system])
+
+
+def _measure_speed(system: str, dim: int, window: int, threads: int, corpus: CorpusSize) -> float:
+    """Measure tokens per second on generated text with as many words as the corpus has."""
     from mumon.estimate.throughput import measure_speed
-    from mumon.estimate.vocab_projection import VocabProjection, project_vocab
 
-    text = _calibration_text(min(words, CALIBRATION_WORDS), threads)
-    settings = Word2Vec(window=window, workers=threads, progress=False, **SYSTEMS[system]).settings  # type: ignore[arg-type]
-
-    def alike(rows: int) -> VocabProjection:
-        tokens = max(text.tokens, 100 * rows)
-        return project_vocab(text, tokens, rows, text.counts[0] * tokens / text.tokens / rows)
-
+    text = _generate_text(corpus.tokens, corpus.words, threads)
+    settings = _create_model(system, window, threads).settings
     bounds = {"seconds": CALIBRATION_SECONDS, "most_bytes": CALIBRATION_BYTES}
-    return measure_speed(text, alike, words, dim, settings, math.inf, Progress(), **bounds).tokens_per_second  # type: ignore[arg-type]
+    speed = measure_speed(text.sample.corpus, text.alike, corpus.words, dim, settings, math.inf, Progress(), **bounds)  # type: ignore[arg-type]
+    return speed.tokens_per_second
 
 
 @functools.cache
-def _calibration_text(words: int, threads: int) -> EncodedCorpus:
-    from mumon.estimate.zipf_text import write_zipf_text
+def _generate_text(tokens: int, words: int, threads: int) -> Text:
+    from mumon.estimate.text import examine_text
 
-    with tempfile.TemporaryDirectory() as folder:
-        path = write_zipf_text(Path(folder) / "text.txt", CALIBRATION_SENTENCES, words)
-        return corpus_from_files([path], workers=threads, reuse=False)
+    return examine_text(Word2Vec(workers=threads, progress=False), [], None, tokens, words, Progress())
 
 
-def format_estimate(needs: list[ItemCost], corpus: CorpusSize, second: CorpusSize | None, threads: int) -> list[str]:
-    """The estimate as lines of text."""
-    hours, memory = sum(need.hours for need in needs), max(need.memory for need in needs)
-    about = f"{corpus.name}: {corpus.tokens / 1e6:,.0f} M words, {corpus.words:,} different"
-    lines = [
-        f"{about}; {threads} threads"
-        + ("" if second is None else f"; {second.name}: {second.tokens / 1e6:,.0f} M words")
-    ]
-    lines += [
-        f"  {need.item:<10} {need.trainings:>4} trainings {spoken_hours(need.hours):>12}  {format_bytes(need.memory)}"
-        for need in needs
-    ]
-    return [*lines, f"together about {spoken_hours(hours)} of training and {format_bytes(memory)} of memory"]
+def format_estimate(costs: list[ItemCost], corpus: CorpusSize, second: CorpusSize | None, threads: int) -> list[str]:
+    """Format an estimate as lines of text.
 
+    Parameters
+    ----------
+    costs
+        What `estimate_items` returned.
+    corpus, second
+        The texts it was made for.
+    threads
+        Threads of every training.
 
-def spoken_hours(hours: float) -> str:
-    """A time in the unit that fits.
-
-    >>> spoken_hours(0.02), spoken_hours(5.25), spoken_hours(100)
-    ('1.2 min', '5.2 h', '4.2 days')
+    Returns
+    -------
+    list of str
+        The texts, a line for each experiment, and the sum.
     """
-    if hours < 1:
-        return f"{60 * hours:.1f} min"
-    return f"{hours:.1f} h" if hours < 48 else f"{hours / 24:.1f} days"
+    hours, memory = sum(cost.hours for cost in costs), max(cost.memory for cost in costs)
+    texts = f"{corpus.name}: {corpus.tokens / 1e6:,.0f} M words, {corpus.words:,} different; {threads} threads"
+    if second is not None:
+        texts += f"; {second.name}: {second.tokens / 1e6:,.0f} M words"
+    lines = [
+        f"  {cost.item:<10} {cost.trainings:>4} trainings {format_time(3600 * cost.hours):>12}  "
+        f"{format_bytes(cost.memory)}"
+        for cost in costs
+    ]
+    total = f"together about {format_time(3600 * hours)} of training and {format_bytes(memory)} of memory"
+    return [texts, *lines, total]

@@ -42,10 +42,10 @@ PAPER_NER = {"random": 75.4, "gensim CBOW": 84.4, "mumon CBOW": 87.8, "mumon ski
 
 
 def measure(context: ExperimentContext) -> dict[str, Any]:
-    """What was given, or networks over vectors of the corpus trained here: hours, so only if asked for by name."""
+    """Return the results of an earlier evaluation, or train vectors and networks here, which takes hours."""
     if context.earlier_results.get("extrinsic") is not None:
-        given: dict[str, Any] = context.earlier_results["extrinsic"]
-        return given
+        earlier: dict[str, Any] = context.earlier_results["extrinsic"]
+        return earlier
     from mumon.experiments.extrinsic import Budget, evaluate_extrinsic
     from mumon.experiments.extrinsic.evaluate import check_request
 
@@ -73,18 +73,34 @@ def measure(context: ExperimentContext) -> dict[str, Any]:
 
 
 def read_extrinsic(path: Path) -> dict[str, Any]:
-    """The results of an earlier extrinsic evaluation."""
+    """Read the results of an earlier extrinsic evaluation.
+
+    Parameters
+    ----------
+    path
+        The JSON that `mumon eval --extrinsic --json` printed.
+
+    Returns
+    -------
+    dict
+        The fields that the section needs.
+
+    Raises
+    ------
+    FormatError
+        If the file does not have them.
+    """
     record = read_json(path, "the results of an extrinsic evaluation")
     try:
-        kept = _select_fields(record)
-        build_section(kept)  # whatever it lacks is noticed before anything is measured
+        fields = _select_fields(record)
+        build_section(fields)  # notices missing fields before anything is measured
     except (KeyError, TypeError, ValueError) as error:
         raise FormatError(f"{path} is not the JSON of an extrinsic evaluation ({error!r}); give such a file") from None
-    return kept
+    return fields
 
 
 def _select_fields(record: dict[str, Any]) -> dict[str, Any]:
-    """What the report needs of it."""
+    """Select the fields that the section needs."""
     scores = ("model", "task", "metric", "score", "low", "high", "seeds", "dev", "n")
     gaps = ("a", "b", "task", "difference", "low", "high")
     return {
@@ -100,7 +116,7 @@ def _select_fields(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def build_section(data: dict[str, Any]) -> Section:
-    """Both tables, the differences and what they say."""
+    """Build the section: both tables, the differences and the verdicts."""
     gaps = {
         (row["a"], row["b"], row["task"]): Estimate(row["difference"], row["low"], row["high"])
         for row in data["comparisons"]

@@ -1,8 +1,8 @@
-"""Text and questions for where there are none: a small language whose meanings are known because we made them.
+"""Text and questions for a report without a corpus: a small made-up language whose meanings are known.
 
-Words are stems with endings, such as *kato*, *katos*, *katoed*, *katoing*. A stem belongs to a topic, and sentences
-keep to one; an ending comes with companions of its own, as tenses and numbers do. So pairs of words have a true
-similarity, and analogies (*kato* is to *katos* as *belu* is to …) a true answer.
+Words are stems with endings, such as *kato*, *katos*, *katoed*, *katoing*. A stem belongs to a topic, and each sentence
+has one topic. Each ending has its own companions, as tenses and numbers do. So pairs of words have a true similarity,
+and analogies (*kato* is to *katos* as *belu* is to …) have a true answer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
 
 
 def make_stems(seed: int = 1) -> list[str]:
-    """Different stems of two syllables, topic after topic."""
+    """Make different stems of two syllables, topic after topic."""
     random = np.random.default_rng(seed)
     syllables = [consonant + vowel for consonant in CONSONANTS for vowel in VOWELS]
     pairs = random.permutation(len(syllables) ** 2)[: TOPICS * STEMS_PER_TOPIC]
@@ -30,8 +30,24 @@ def make_stems(seed: int = 1) -> list[str]:
 
 
 def write_text(path: Path, sentences: int = SENTENCES, seed: int = 1) -> Path:
-    """Write so many sentences, one per line.
+    """Write sentences of the language, one per line.
 
+    Parameters
+    ----------
+    path
+        The file to write.
+    sentences
+        Number of sentences.
+    seed
+        Decides the text.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Examples
+    --------
     >>> import tempfile
     >>> text = write_text(Path(tempfile.mkdtemp()) / "text.txt", sentences=2).read_text()
     >>> len(text.splitlines())
@@ -46,7 +62,7 @@ def write_text(path: Path, sentences: int = SENTENCES, seed: int = 1) -> Path:
         for _ in range(int(random.integers(7, 12))):
             stem = names[topic * STEMS_PER_TOPIC + int(random.integers(STEMS_PER_TOPIC))]
             ending = int(random.integers(len(ENDINGS)))
-            # A companion of the ending, the word, a companion of the topic, and words that mean nothing.
+            # A companion of the ending, the word, a companion of the topic, and words without meaning.
             words += [f"c{ending}x{random.integers(3)}", stem + ENDINGS[ending], f"t{topic}x{random.integers(4)}"]
             words += [f"f{filler}" for filler in random.choice(FILLERS, size=int(random.integers(1, 3)), p=fillers)]
         lines.append(" ".join(words))
@@ -55,7 +71,7 @@ def write_text(path: Path, sentences: int = SENTENCES, seed: int = 1) -> Path:
 
 
 def make_questions(seed: int = 2) -> list[Task]:
-    """Similarities and analogies of the language, with their true answers."""
+    """Make similarities and analogies of the language, with their true answers."""
     random, names = np.random.default_rng(seed), make_stems()
     pairs, gold = [], []
     for _ in range(PAIRS):

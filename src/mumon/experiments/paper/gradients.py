@@ -12,7 +12,7 @@ CONTEXTS = 5
 
 
 def measure(context: ExperimentContext) -> dict[str, Any]:
-    """Check every kernel."""
+    """Check every kernel against finite differences."""
     context.progress.start(f"{context.label}: differentiating", 0, "")
     checks = [check.to_json() for check in check_gradients(CONTEXTS)]
     context.progress.finish(f"{context.label}: {len(checks)} kernels differentiated")
@@ -20,7 +20,7 @@ def measure(context: ExperimentContext) -> dict[str, Any]:
 
 
 def build_section(data: dict[str, Any]) -> Section:
-    """Who passes."""
+    """Build the section: which kernels pass."""
     correct = [check for check in data["checks"] if check["update"] != "faulty"]
     faulty = [check for check in data["checks"] if check["update"] == "faulty" and check["objective"] == "CBOW"]
     worst = max(max(check["source_error"], check["target_error"]) for check in correct)

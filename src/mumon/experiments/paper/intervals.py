@@ -15,7 +15,7 @@ from mumon.experiments.paper.experiment_context import ExperimentContext
 from mumon.experiments.paper.runs import TrainedRun
 
 Runs = Sequence[TrainedRun]
-FEWEST_ITEMS = 2  # items that a task must have the words of, to be counted
+FEWEST_ITEMS = 2  # whose words are known, for a task to count
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Estimate:
 
     @property
     def half(self) -> float:
-        """Half the width of the interval."""
+        """Half of the width of the interval."""
         return (self.high - self.low) / 2
 
     def __str__(self) -> str:
@@ -36,7 +36,7 @@ class Estimate:
 
     @property
     def signed(self) -> str:
-        """As a difference.
+        """The estimate with a sign, as a difference.
 
         >>> Estimate(-0.44, -1.0, 0.2).signed
         '−0.4 ± 0.6'
@@ -54,32 +54,68 @@ class Estimate:
 
 
 def estimate_score(context: ExperimentContext, runs: Runs, fold: Fold = "test") -> Estimate:
-    """The mean of the tasks over seeds."""
+    """Estimate the mean score of the tasks over seeds.
+
+    Parameters
+    ----------
+    context
+        Has the tasks and the number of resamples.
+    runs
+        Runs of one system, one for each seed.
+    fold
+        The half that is scored.
+
+    Returns
+    -------
+    Estimate
+        The score × 100.
+    """
     return estimate_contrast(context, [(1, runs)], fold)[MEAN]
 
 
 def estimate_difference(context: ExperimentContext, a: Runs, b: Runs) -> Estimate:
-    """How far b is above a on the mean of the tasks."""
+    """Estimate how far b is above a on the mean of the tasks (test halves)."""
     return estimate_differences(context, a, b)[MEAN]
 
 
 def estimate_differences(context: ExperimentContext, a: Runs, b: Runs) -> dict[str, Estimate]:
-    """How far b is above a on each task's test half and on their mean."""
+    """Estimate how far b is above a on each task's test half and on their mean."""
     return estimate_contrast(context, [(1, b), (-1, a)])
 
 
 def estimate_change(context: ExperimentContext, a: Runs, b: Runs, then_a: Runs, then_b: Runs) -> Estimate:
-    """How much further b is above a in the second pair than in the first, on the mean of the tasks."""
+    """Estimate how much further b is above a in the second pair than in the first, on the mean of the tasks."""
     return estimate_contrast(context, [(1, then_b), (-1, then_a), (-1, b), (1, a)])[MEAN]
 
 
 def estimate_contrast(
     context: ExperimentContext, terms: Sequence[tuple[int, Runs]], fold: Fold = "test"
 ) -> dict[str, Estimate]:
-    """A sum of scores with signs, by task and on the mean, from the same resamples of the items that all have.
+    """Estimate a sum of scores with signs, by task and on the mean, from the same resamples of the items that all have.
 
-    A seed is one model that answers all tasks: which seeds are drawn is the same for each task, so that what a model
-    is better at in all of them is not averaged away.
+    A seed is one model that answers all tasks. The same seeds are drawn for each task, so that a model that is better
+    in all of them is not averaged away.
+
+    Parameters
+    ----------
+    context
+        Has the tasks and the number of resamples.
+    terms
+        A sign and the runs of a system each.
+    fold
+        The half that is scored.
+
+    Returns
+    -------
+    dict
+        Estimates by task, and of their mean.
+
+    Raises
+    ------
+    TrainingError
+        If a run failed, or if a term has no runs.
+    CorpusError
+        If no task has questions whose words are known.
     """
     broken = [run.failed for _, runs in terms for run in runs if run.failed is not None]
     if broken or not all(runs for _, runs in terms):
@@ -95,11 +131,11 @@ def estimate_contrast(
             continue
         value, sample = 0.0, np.zeros(context.scale.resamples)
         for sign, runs in terms:
-            kept = [run.outcomes[task.name].select(asked) for run in runs]
+            answers = [run.outcomes[task.name].select(asked) for run in runs]
             by_seed = np.array(
-                [outcome.resample(context.scale.resamples, derive_seed(0, task.name))[1] for outcome in kept]
+                [outcome.resample(context.scale.resamples, derive_seed(0, task.name))[1] for outcome in answers]
             )
-            value += sign * float(np.mean([outcome.score(skip_missing=False) for outcome in kept]))
+            value += sign * float(np.mean([outcome.score(skip_missing=False) for outcome in answers]))
             sample = sample + sign * average_over_seeds(by_seed, derive_seed(0, "seeds"))
         if not np.isnan(value):
             values[task.name], samples[task.name] = value, sample

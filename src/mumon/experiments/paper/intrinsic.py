@@ -25,7 +25,6 @@ from mumon.experiments.paper.runs import HALVES, TrainedRun
 from mumon.experiments.paper.sweeps import RATE_STEP, RateSweep, sweep_rates
 from mumon.experiments.plot_style import COLOURS
 
-AHEAD = "correct CBOW is ahead on the mean"
 TABLE_SYSTEMS = (
     "gensim SG",
     "gensim CBOW",
@@ -36,8 +35,8 @@ TABLE_SYSTEMS = (
     "CBOW faulty, exact",
     "CBOW correct, exact",
 )
-FEWER_SEEDS = ("gensim SG", "gensim CBOW", "SG, exact")  # whose runs are the longest
-# Is the second better than the first?
+FEWER_SEEDS = ("gensim SG", "gensim CBOW", "SG, exact")  # their runs are the longest
+# The first and the second, which may be better.
 PAIRS = (
     ("SG", "CBOW correct"),
     ("SG, exact", "CBOW correct, exact"),
@@ -51,7 +50,7 @@ PAIRS = (
 
 
 def measure(context: ExperimentContext) -> dict[str, Any]:
-    """Sweep every system, train its best rate again with other seeds, and compare those on the test halves."""
+    """Sweep every system, train its best rate again with other seeds, and compare these runs on the test halves."""
     part = context.part(context.scale.table_sentences)
     rows, found = [], {}
     for system in TABLE_SYSTEMS:
@@ -73,9 +72,25 @@ def measure(context: ExperimentContext) -> dict[str, Any]:
 def train_seeds(
     context: ExperimentContext, system: str, part: Part, swept: RateSweep, fewer: bool = False, **options: Any
 ) -> list[TrainedRun]:
-    """Runs at the best rate of a sweep with seeds of their own; those that diverge are passed over.
+    """Train at the best rate of a sweep with other seeds; runs that diverge are left out.
 
-    The run that won the sweep is not among them: it was chosen for being good, and would flatter the system.
+    The run that won the sweep is not among them: it was chosen for its score, which is therefore too high.
+
+    Parameters
+    ----------
+    context, system, part
+        What to train, and on which text.
+    swept
+        The sweep of this system.
+    fewer
+        Train only as many seeds as the scale has for long runs.
+    **options
+        Options that differ from those of the scale.
+
+    Returns
+    -------
+    list of TrainedRun
+        At most one for each seed.
     """
     seeds = context.scale.fewer_seeds if fewer else context.scale.seeds
     runs = [context.train(system, part, seed=seed, alpha=swept.rate, **options) for seed in range(2, seeds + 2)]
@@ -108,17 +123,18 @@ def _compare(context: ExperimentContext, a: str, b: str, found: dict[str, list[T
 
 
 def build_section(data: dict[str, Any]) -> Section:
-    """The table, the differences and what they say."""
+    """Build the section: the table, the differences and the verdicts."""
     gaps = {(gap["a"], gap["b"]): Estimate.from_json(gap["mean"]) for gap in data["differences"]}
     as_well = f"Correct CBOW performs as well as skip-gram (no more than {MARGIN:g} point behind on the mean)"
-    better, level = "The correct update is better than the faulty one", "correct CBOW and skip-gram are level"
+    better = "The correct update is better than the faulty one"
+    level, ahead = "correct CBOW and skip-gram are level", "correct CBOW is ahead on the mean"
     claims = (
         ("SG", "CBOW correct", f"{as_well}: mumon's default.", level, MARGIN),
         ("SG, exact", "CBOW correct, exact", f"{as_well}: the paper's algorithm.", level, MARGIN),
         ("gensim SG", "CBOW correct", f"{as_well}: gensim's skip-gram.", level, MARGIN),
-        ("CBOW faulty", "CBOW correct", f"{better}: mumon's default.", AHEAD, 0.0),
-        ("CBOW faulty, exact", "CBOW correct, exact", f"{better}: the paper's algorithm.", AHEAD, 0.0),
-        ("gensim CBOW", "CBOW correct", "Correct CBOW is better than gensim's CBOW.", AHEAD, 0.0),
+        ("CBOW faulty", "CBOW correct", f"{better}: mumon's default.", ahead, 0.0),
+        ("CBOW faulty, exact", "CBOW correct, exact", f"{better}: the paper's algorithm.", ahead, 0.0),
+        ("gensim CBOW", "CBOW correct", "Correct CBOW is better than gensim's CBOW.", ahead, 0.0),
     )
     verdicts = [
         Verdict(claim, paper, f"{b} less {a}: {gaps[a, b].signed}", judge_at_least(gaps[a, b], margin))

@@ -15,7 +15,7 @@ UPDATES = ("correct", "faulty")
 
 
 def measure(context: ExperimentContext) -> dict[str, Any]:
-    """Both updates at every k, each at the rate that is best there; one SGD step per window, as in the paper."""
+    """Train both updates at every k, each at its best rate there, with one SGD step per window as in the paper."""
     part = context.part(context.scale.negative_sentences)
     rows: list[dict[str, Any]] = []
     found: list[dict[str, Runs]] = []
@@ -25,7 +25,7 @@ def measure(context: ExperimentContext) -> dict[str, Any]:
         for update in UPDATES:
             system = f"CBOW {update}, exact"
             swept = sweep_rates(context, system, part, around=around[update], negative=k)
-            around[update] = swept.rate  # the next k starts where this one ended
+            around[update] = swept.rate  # the next k starts from it
             runs[update] = train_seeds(context, system, part, swept, fewer=True, negative=k)
         row = {
             update: {"rate": around[update], **estimate_score(context, runs[update]).to_json()} for update in UPDATES
@@ -35,12 +35,12 @@ def measure(context: ExperimentContext) -> dict[str, Any]:
         )
         found.append(runs)
     ends = [found[place][update] for place in (0, -1) for update in ("faulty", "correct")]
-    about = {"sentences": part.sentences, "tokens": part.tokens, "seeds": context.scale.fewer_seeds}
-    return {**about, "rows": rows, "change": estimate_change(context, *ends).to_json()}
+    sizes = {"sentences": part.sentences, "tokens": part.tokens, "seeds": context.scale.fewer_seeds}
+    return {**sizes, "rows": rows, "change": estimate_change(context, *ends).to_json()}
 
 
 def build_section(data: dict[str, Any]) -> Section:
-    """Scores by k, and whether the gap grows with it."""
+    """Build the section: scores by k, and whether the difference grows with k."""
     first, last = data["rows"][0], data["rows"][-1]
     gaps, grown = [Estimate.from_json(row["difference"]) for row in (first, last)], Estimate.from_json(data["change"])
     verdicts = [

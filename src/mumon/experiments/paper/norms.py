@@ -10,24 +10,24 @@ from mumon.experiments.paper.figures import SYSTEM_COLOURS, label_log_axis
 from mumon.experiments.paper.results import Figure, Item, Section, Table, Verdict
 from mumon.experiments.paper.scales import WINDOWS
 
-RATE = 0.075  # of both updates: the paper's figures come out at it, and not at the 0.025 of word2vec.c
-SLOWER_RATE = 0.025  # which is shown for the faulty update beside them
-END_WINDOWS = (WINDOWS[0], WINDOWS[-1])  # widths that are trained with a second seed
+RATE = 0.075  # of both updates: it gives the paper's figures; 0.025, as in word2vec.c, does not
+SLOWER_RATE = 0.025  # of the faulty update, shown for comparison
+END_WINDOWS = (WINDOWS[0], WINDOWS[-1])  # are trained with a second seed, too
 PAPER_NORMS = {
     "correct": (1.99, 1.77, 1.61, 1.47, 1.38),
     "faulty": (3.36, 4.26, 5.17, 6.20, 7.22),
 }
 PAPER_TARGET = 2.8
 TOLERANCE = 0.20  # relative, of one norm: another text, another vocabulary, other seeds
-PAPER_SENTENCES = 1_000_000  # the paper's; from as many on, figures can be compared
-FLAT_RANGE = 0.10  # relative range within which norms count as one
+PAPER_SENTENCES = 1_000_000  # with fewer, figures cannot be compared
+FLAT_RANGE = 0.10  # relative range of norms that count as equal
 
 
 def measure(context: ExperimentContext) -> dict[str, Any]:
     """Train both updates at five widths, one SGD step per window."""
     part = context.part(context.scale.norm_sentences)
 
-    def trained(update: str, window: int, rate: float = RATE, seed: int = 1) -> list[float]:
+    def train(update: str, window: int, rate: float = RATE, seed: int = 1) -> list[float]:
         options = {"alpha": rate, "window": window, "epochs": context.scale.norm_epochs}
         run = context.train(f"CBOW {update}, exact", part, seed=seed, **options)
         if run.failed is not None:
@@ -35,24 +35,24 @@ def measure(context: ExperimentContext) -> dict[str, Any]:
         norms: list[float] = run.record["norms"]
         return norms
 
-    about = {
+    sizes = {
         "sentences": part.sentences,
         "tokens": part.tokens,
         "epochs": context.scale.norm_epochs,
         "dim": context.scale.dim,
     }
     return {
-        **about,
+        **sizes,
         "rate": RATE,
         "windows": list(WINDOWS),
-        "norms": {update: [trained(update, window) for window in WINDOWS] for update in PAPER_NORMS},
-        "slower": [trained("faulty", window, SLOWER_RATE) for window in WINDOWS],
-        "again": {update: [trained(update, window, seed=2) for window in END_WINDOWS] for update in PAPER_NORMS},
+        "norms": {update: [train(update, window) for window in WINDOWS] for update in PAPER_NORMS},
+        "slower": [train("faulty", window, SLOWER_RATE) for window in WINDOWS],
+        "again": {update: [train(update, window, seed=2) for window in END_WINDOWS] for update in PAPER_NORMS},
     }
 
 
 def build_section(data: dict[str, Any]) -> Section:
-    """The norms beside the paper's."""
+    """Build the section: the norms beside the paper's."""
     source = {update: [pair[0] for pair in pairs] for update, pairs in data["norms"].items()}
     target = {update: [pair[1] for pair in pairs] for update, pairs in data["norms"].items()}
     comparable = data["sentences"] >= PAPER_SENTENCES
@@ -87,7 +87,7 @@ def build_section(data: dict[str, Any]) -> Section:
                 "as above, on 1 M sentences of Wikipedia",
                 f"the one that is furthest off is {worst:+.0%} from the paper's".replace("-", "−"),
                 "holds" if abs(worst) <= TOLERANCE else "does not hold",
-                "us",  # the rate was chosen to fit, so it is no test of the paper
+                "us",  # the rate was chosen to fit, so this does not test the paper
             )
         )
     return Section(
@@ -112,7 +112,7 @@ def build_section(data: dict[str, Any]) -> Section:
 
 
 def _find_seed_gap(data: dict[str, Any]) -> float:
-    """The largest relative change of a norm with the seed."""
+    """Return the largest relative change of a norm between seeds."""
     first = {update: [pairs[0], pairs[-1]] for update, pairs in data["norms"].items()}
     changes = [
         abs(b / a - 1)
@@ -124,7 +124,7 @@ def _find_seed_gap(data: dict[str, Any]) -> float:
 
 
 def _compare_with_paper(source: dict[str, list[float]]) -> dict[tuple[str, int], float]:
-    """How far each norm is from the paper's, relative to it."""
+    """Return the relative difference of each norm from the paper's."""
     return {
         (update, window): norm / paper - 1
         for update, norms in source.items()

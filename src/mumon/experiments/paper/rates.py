@@ -21,12 +21,12 @@ from mumon.experiments.paper.results import (
 from mumon.experiments.paper.sweeps import RATE_STEP, get_dev_score, round_rate, sweep_rates
 
 SYSTEMS = ("CBOW correct", "CBOW faulty", "CBOW correct, exact", "CBOW faulty, exact")
-EXTRA_RATES = 2  # more rates on both sides of the bracket of Table 1
+EXTRA_RATES = 2  # on each side of those that Table 1 tried
 SHARED_RATES = (0.025, 0.05, 0.075)  # CBOW's default in gensim, in word2vec.c and fastText, and the paper's correct one
 
 
 def measure(context: ExperimentContext) -> dict[str, Any]:
-    """Scores of both updates over a wide range of rates, and their differences at each one's best and at one rate."""
+    """Score both updates over a wide range of rates; compare them at their best rates and at the same rate."""
     part = context.part(context.scale.table_sentences)
     curves, best = [], {}
     for system in SYSTEMS:
@@ -58,7 +58,7 @@ def measure(context: ExperimentContext) -> dict[str, Any]:
 
 
 def build_section(data: dict[str, Any]) -> Section:
-    """The curves, and whether there is a difference left after tuning."""
+    """Build the section: the curves, and whether a difference is left after tuning."""
     at = {rate: Estimate.from_json(gap) for rate, gap in data["at"].items()}
     tuned, exact = Estimate.from_json(data["tuned"]), Estimate.from_json(data["tuned_exact"])
     costs = {curve["system"]: _list_costs(curve) for curve in data["curves"]}
@@ -92,7 +92,7 @@ def build_section(data: dict[str, Any]) -> Section:
 
 
 def _list_costs(curve: dict[str, Any]) -> list[str]:
-    """What the rates beside the best one cost."""
+    """List the points that the rates beside the best one lose."""
     rates = [point["rate"] for point in curve["points"]]
     scores = [point["dev"] for point in curve["points"]]
     best = rates.index(curve["best"])

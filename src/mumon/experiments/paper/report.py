@@ -1,4 +1,4 @@
-"""The report: one HTML page that needs nothing else, every table as CSV, every figure as SVG and PNG."""
+"""The files of a report: one self-contained HTML page, every table as CSV, every figure as SVG and PNG."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SVG_PREFIX = "data:image/svg+xml;base64,"
 
 @dataclass(frozen=True)
 class PageSection:
-    """A section on the page: itself, its name, and its figures as images that live inside the page."""
+    """A section with what the page adds: its name, when it was measured, and its figures as embedded images."""
 
     id: str
     section: Section
@@ -34,7 +34,7 @@ class PageSection:
 
 
 def check_installed() -> None:
-    """Refuse to measure for hours what could not be shown afterwards."""
+    """Check that the packages of the report are installed, before hours of measuring."""
     from importlib.util import find_spec
 
     missing = [name for name in ("matplotlib", "jinja2") if find_spec(name) is None]
@@ -45,7 +45,24 @@ def check_installed() -> None:
 def write_report(
     folder: Path, sections: Mapping[str, Section], measured: Mapping[str, str], about: Mapping[str, Any]
 ) -> Path:
-    """Write the page, the findings, the tables and the figures of some sections; gives the page's path."""
+    """Write the page, the findings, the tables and the figures.
+
+    Parameters
+    ----------
+    folder
+        The folder of the report.
+    sections
+        Sections by the name of the experiment.
+    measured
+        When and with what each section was measured.
+    about
+        Scale, corpus, machine and command of the report.
+
+    Returns
+    -------
+    Path
+        The page.
+    """
     for name in ("tables", "figures"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     shown = [
@@ -60,19 +77,19 @@ def write_report(
 
 
 def render_page(sections: list[PageSection], about: Mapping[str, Any]) -> str:
-    """The HTML; everything that is put into it is escaped."""
+    """Render the page as HTML; all content is escaped."""
     from jinja2 import Environment, PackageLoader
 
     environment = Environment(
         loader=PackageLoader("mumon.experiments.paper"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters["shown"] = format_cell
+    environment.filters["format_cell"] = format_cell
     counts = count_outcomes([each.section for each in sections])
     return environment.get_template("report.html").render(sections=sections, about=about, counts=counts)
 
 
 def render_findings(sections: Mapping[str, Section], about: Mapping[str, Any]) -> str:
-    """The verdicts as Markdown, claims that do not hold first."""
+    """Render the verdicts as Markdown, claims that do not hold first."""
     order = ("does not hold", "undecided", "holds", "not judged")
     where = f", {about['corpus']}" if about.get("corpus") else ""
     lines = ["# Findings", "", f"Scale {about['scale']}{where}. {count_outcomes(sections.values())}", ""]
@@ -89,7 +106,7 @@ def render_findings(sections: Mapping[str, Section], about: Mapping[str, Any]) -
 
 
 def format_cell(cell: Cell) -> str:
-    """A cell of a table for people.
+    """Format a cell of a table.
 
     >>> format_cell(1234567), format_cell(0.0123), format_cell(None), format_cell("a ± b")
     ('1,234,567', '0.0123', '', 'a ± b')
@@ -102,7 +119,7 @@ def format_cell(cell: Cell) -> str:
 
 
 def count_outcomes(sections: Iterable[Section]) -> str:
-    """How many of the paper's claims hold, in a sentence."""
+    """Return a sentence on how many of the paper's claims hold."""
     outcomes = Counter(v.outcome for section in sections for v in section.verdicts if v.source == PAPER)
     held, not_held, open_ = (outcomes[name] for name in ("holds", "does not hold", "undecided"))
     return (

@@ -1,4 +1,4 @@
-"""What an experiment puts into the report: a section of tables, figures and verdicts."""
+"""The parts of a report: experiments, and their sections of tables, figures and verdicts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MARGIN = 1.0  # points on a mean score that still count as "as well as"
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under columns: a CSV file as it is, and a table of the page."""
+    """A table of the page, which is also a CSV file."""
 
     name: str
     title: str
@@ -27,7 +27,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A plot, drawn by a function that is given matplotlib's Figure."""
+    """A plot; `draw` draws it on a Figure of matplotlib."""
 
     name: str
     caption: str
@@ -37,7 +37,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim, the paper's figures, ours, and what follows. `source` is who makes the claim."""
+    """A claim, the paper's figures, ours, and the outcome. `source` says who makes the claim."""
 
     claim: str
     paper: str
@@ -48,7 +48,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Section:
-    """One item of the report."""
+    """One experiment in the report."""
 
     title: str
     asks: str  # what the paper says, and what is done here
@@ -60,7 +60,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Item:
-    """An experiment by name: `measure` makes JSON out of a laboratory, `section` a part of the report out of JSON."""
+    """An experiment: `measure` returns JSON, and `build_section` turns that JSON into a section of the report."""
 
     name: str
     summary: str
@@ -69,8 +69,22 @@ class Item:
 
 
 def judge_at_least(difference: Estimate, margin: float = 0.0) -> Outcome:
-    """Whether a difference is above -margin: decided when the 95 % interval lies on one side.
+    """Judge whether a difference is above -margin.
 
+    Parameters
+    ----------
+    difference
+        With its 95 % interval, which must lie on one side to decide.
+    margin
+        How far below 0 the difference may be.
+
+    Returns
+    -------
+    str
+        "holds", "does not hold" or "undecided".
+
+    Examples
+    --------
     >>> judge_at_least(Estimate(0.5, -0.2, 1.2)), judge_at_least(Estimate(0.5, -0.2, 1.2), margin=1.0)
     ('undecided', 'holds')
     """
@@ -78,12 +92,12 @@ def judge_at_least(difference: Estimate, margin: float = 0.0) -> Outcome:
 
 
 def nan_to_none(value: float) -> float | None:
-    """A number as JSON has it."""
+    """Return a number as JSON has it: None for nan."""
     return None if value != value else value
 
 
 def format_score(value: float | None) -> str:
-    """A score in a table.
+    """Format a score for a table.
 
     >>> format_score(41.26), format_score(None)
     ('41.3', '–')
@@ -92,5 +106,5 @@ def format_score(value: float | None) -> str:
 
 
 def format_difference(gaps: Mapping[str, Mapping[str, float]], name: str) -> str:
-    """A difference in a table, by the name of its task."""
+    """Format the difference of a task for a table."""
     return Estimate.from_json(gaps[name]).signed if name in gaps else "–"

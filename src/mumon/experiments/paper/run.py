@@ -1,4 +1,4 @@
-"""`run_paper`: measure what was asked for and is not known yet, and write the report of all that is."""
+"""`run_paper`: measure the experiments that were asked for, and write a report of all that are measured."""
 
 from __future__ import annotations
 
@@ -27,7 +27,13 @@ Files = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 def items() -> dict[str, Item]:
-    """Every experiment by name, in the order of the report."""
+    """Return every experiment by name, in the order of the report.
+
+    Returns
+    -------
+    dict
+        Items by name.
+    """
     from mumon.experiments.paper import (
         angle,
         c4,
@@ -49,15 +55,27 @@ def items() -> dict[str, Item]:
 
 @dataclass(frozen=True)
 class PaperReport:
-    """Where the report is, and what it says."""
+    """A written report.
+
+    Attributes
+    ----------
+    page
+        The HTML page.
+    sections
+        Sections by the name of the experiment.
+    seconds
+        How long it took.
+    failed
+        Experiments that failed, and why.
+    """
 
     page: Path
     sections: dict[str, Section]
     seconds: float
-    failed: dict[str, str]  # experiments that could not be made, and why
+    failed: dict[str, str]
 
     def to_json(self) -> dict[str, Any]:
-        """The verdicts, for programs."""
+        """Return the verdicts, for programs."""
         return {
             "page": str(self.page),
             "seconds": self.seconds,
@@ -89,17 +107,35 @@ def run_paper(
     Parameters
     ----------
     names
-        Which experiments (see `items`), or "all".
+        Experiments (see `items`), or "all".
     scale
         "small" (minutes), "medium" (an hour or two on two cores) or "full" (the paper's settings).
     corpus
-        Text with one sentence per line. Without it, "small" makes up a language with questions of its own.
+        Text with one sentence per line. Without it, "small" uses a made-up language with its own questions.
     output, cache
-        The folders of the report and of what was measured (by default inside the report's); the same call goes on.
+        Folders of the report and of the measurements (by default inside the report's); the same call resumes.
     extrinsic, bench
         JSON of an earlier `mumon eval --extrinsic`, and results.json of an earlier `mumon bench`, to include.
     c4
         A second corpus for large vectors: 768 dimensions and 5 M words at the full scale.
+    threads
+        Threads of every training; by default all cores.
+    command
+        The command line, for the report.
+    progress
+        True or False to show progress or not, an object that reports it, or None for a terminal alone.
+
+    Returns
+    -------
+    PaperReport
+        Where the report is, its sections, and which experiments failed.
+
+    Raises
+    ------
+    OptionError
+        If an argument cannot be used, or if the folder holds something else.
+    TrainingError
+        If no experiment could be measured.
 
     Examples
     --------
@@ -135,7 +171,7 @@ def run_paper(
             context.label = item.name
             try:
                 _save_data(home, item, item.measure(context), about)
-            except MumonError as error:  # the other experiments may still be made
+            except MumonError as error:  # the other experiments continue
                 failed[item.name] = str(error)
                 reporter.note(f"{item.name} failed: {error}")
         if not any((home / DATA_FOLDER).glob("*.json")):
@@ -149,7 +185,18 @@ def run_paper(
 
 
 def render_sections(folder: Path) -> tuple[dict[str, Section], dict[str, str], dict[str, Any]]:
-    """The sections of a report, made anew from its data, when each was put together, and what it says of itself."""
+    """Render the sections of a report from its data.
+
+    Parameters
+    ----------
+    folder
+        The folder of the report.
+
+    Returns
+    -------
+    tuple
+        The sections, when each was put together, and scale, corpus, machine and command of the newest.
+    """
     paths = {name: folder / DATA_FOLDER / f"{name}.json" for name in items()}
     records = {name: read_json(path, "data of a report") for name, path in paths.items() if path.exists()}
     sections = {name: items()[name].build_section(record["data"]) for name, record in records.items()}
@@ -162,9 +209,22 @@ def render_sections(folder: Path) -> tuple[dict[str, Section], dict[str, str], d
 
 
 def check_folder(home: Path, about: Mapping[str, Any]) -> None:
-    """Refuse a folder that holds anything but a report of this scale on this text."""
+    """Refuse a folder that holds anything but a report of this scale on this text.
+
+    Parameters
+    ----------
+    home
+        The folder of the report.
+    about
+        Scale and corpus of this call.
+
+    Raises
+    ------
+    OptionError
+        If it holds something else.
+    """
     if home.exists() and not home.is_dir():
-        raise OptionError(f"{home} is a file and the report was to be a folder; choose another name")
+        raise OptionError(f"{home} is a file, and a report needs a folder; choose another name")
     entries = [path.name for path in home.iterdir()] if home.exists() else []
     known = sorted((home / DATA_FOLDER).glob("*.json"))
     if entries and not known and entries != ["cache"]:
@@ -189,7 +249,23 @@ def check_folder(home: Path, about: Mapping[str, Any]) -> None:
 
 
 def choose_items(names: Sequence[str]) -> tuple[list[Item], set[str]]:
-    """The experiments, in the order of the report, and those that were asked for by name."""
+    """Choose experiments by name.
+
+    Parameters
+    ----------
+    names
+        Names, or "all".
+
+    Returns
+    -------
+    tuple
+        The experiments in the order of the report, and the names that were asked for one by one.
+
+    Raises
+    ------
+    OptionError
+        If a name is unknown.
+    """
     known = items()
     unknown = [name for name in names if name not in known and name != "all"]
     if unknown:
@@ -202,7 +278,7 @@ def choose_items(names: Sequence[str]) -> tuple[list[Item], set[str]]:
 
 
 def _find_reason_to_skip(name: str, context: ExperimentContext, asked: set[str]) -> str | None:
-    """Why an experiment is not made, if so."""
+    """Return why an experiment is left out, or None."""
     if (
         name == "extrinsic"
         and "extrinsic" not in context.earlier_results
@@ -218,7 +294,7 @@ def _find_reason_to_skip(name: str, context: ExperimentContext, asked: set[str])
 def _read_earlier_results(
     extrinsic: str | os.PathLike[str] | None, bench: str | os.PathLike[str] | None
 ) -> dict[str, Any]:
-    """Results of earlier commands, looked at before anything is measured."""
+    """Read the results of earlier commands, before anything is measured."""
     from mumon.experiments.paper.extrinsic import read_extrinsic
     from mumon.experiments.paper.times import read_bench
 
@@ -229,7 +305,7 @@ def _read_earlier_results(
 def _prepare_text(
     scale: Scale, corpus: list[str], wanted: Sequence[Item], folder: Path, progress: Progress
 ) -> tuple[list[str], list[Task]]:
-    """The corpus and the tasks: those given, or made up, or none if nobody needs them."""
+    """Return the corpus and the tasks: the user's, made-up ones, or none if no experiment needs them."""
     from mumon.evaluation import load_tasks
     from mumon.experiments.paper.generated import SENTENCES, make_questions, write_text
 
@@ -247,7 +323,7 @@ def _prepare_text(
 
 
 def _describe_report(scale: Scale, files: list[str], command: str) -> dict[str, Any]:
-    """What the report says of itself; the text by names and sizes, not by places on this machine."""
+    """Describe a report; the text by names and sizes, without the folders of this machine."""
     from mumon.corpus.sources import find_files
     from mumon.experiments.bench.machine import describe_machine
 
@@ -267,7 +343,7 @@ def _describe_report(scale: Scale, files: list[str], command: str) -> dict[str, 
 
 
 def _describe_measurement(about: Mapping[str, Any]) -> str:
-    """When and with what a section was put together; its trainings may be older."""
+    """Describe when and with what a section was put together; its trainings may be older."""
     machine = about["machine"]
     commit = f", commit {machine['commit']}" if machine.get("commit") else ""
     return f"put together {machine['date']} with mumon {about['mumon']}{commit}, from trainings that are kept"

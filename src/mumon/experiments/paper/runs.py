@@ -1,4 +1,4 @@
-"""One training: which systems there are, what is kept of what they made, and gensim in a process of its own."""
+"""One training: the systems, what is saved of a run, and gensim in a process of its own."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mumon.vectors.word_vectors import WordVectors
 
 HALVES = ("dev", "test")
-# Ways to train, by the names that tables use.
+# Options by the names that tables use.
 SYSTEMS: dict[str, dict[str, Any]] = {
     "gensim SG": {"sg": 1},
     "gensim CBOW": {"sg": 0},
@@ -39,24 +39,24 @@ GENSIM_RATE = 0.025  # its default, for both objectives
 
 @dataclass(frozen=True)
 class TrainedRun:
-    """What one training gave: a record of scores and norms, and what the model said to every question."""
+    """One training: a record of scores and norms, and the model's answer to every question."""
 
     record: dict[str, Any]
     outcomes: dict[str, Outcome]
 
     @property
     def failed(self) -> str | None:
-        """Why there is no model, if there is none."""
+        """Why there is no model, or None."""
         reason: str | None = self.record.get("failed")
         return reason
 
     def score(self, task: str, fold: str) -> float:
-        """A score × 100; nan where there is none."""
+        """Return a score × 100; nan if there is none."""
         value = self.record["scores"].get(task, {}).get(fold)
         return float("nan") if value is None else float(value)
 
     def mean(self, fold: str) -> float:
-        """The mean over the tasks that have a score; nan if none has, or training failed."""
+        """Return the mean over the tasks that have a score; nan if none has, or if training failed."""
         scores = np.array([self.score(task, fold) for task in self.record["scores"]])
         return float(scores[~np.isnan(scores)].mean()) if (~np.isnan(scores)).any() else float("nan")
 
@@ -67,13 +67,29 @@ def is_peer(system: str) -> bool:
 
 
 def find_version(system: str) -> str | None:
-    """The version of the program that trains a system; None if it is not installed."""
+    """Return the version of the program that trains a system, or None if it is not installed."""
     return find_peer_version("gensim") if is_peer(system) else __version__
 
 
 def describe_run(system: str, changed: Mapping[str, Any], seed: int) -> str:
-    """One training in a few words.
+    """Describe a training in a few words.
 
+    Parameters
+    ----------
+    system
+        A name of `SYSTEMS`.
+    changed
+        Options that differ from those of the scale.
+    seed
+        Seed of the training.
+
+    Returns
+    -------
+    str
+        The description.
+
+    Examples
+    --------
     >>> describe_run("CBOW correct", {"alpha": 0.07071, "window": 5}, 2)
     'CBOW correct, rate 0.0707, window 5, seed 2'
     """
@@ -82,7 +98,29 @@ def describe_run(system: str, changed: Mapping[str, Any], seed: int) -> str:
 
 
 def train_gensim(text: Path, options: Mapping[str, Any], threads: int, seed: int) -> WordVectors:
-    """What gensim makes of a text, in a process of its own."""
+    """Train gensim in a process of its own.
+
+    Parameters
+    ----------
+    text
+        A plain file, one sentence per line.
+    options
+        Options of `Word2Vec`.
+    threads, seed
+        Threads and seed of the training.
+
+    Returns
+    -------
+    WordVectors
+        The vectors.
+
+    Raises
+    ------
+    PeerError
+        If gensim failed or wrote something unreadable.
+    TrainingError
+        If the vectors are not finite.
+    """
     from mumon.vectors.word_vectors import WordVectors
 
     with tempfile.TemporaryDirectory() as folder:
@@ -107,12 +145,12 @@ def train_gensim(text: Path, options: Mapping[str, Any], threads: int, seed: int
 
 
 def compute_mean_norm(vectors: Any) -> float:
-    """The mean length of rows."""
+    """Return the mean norm of rows."""
     return float(np.linalg.norm(np.asarray(vectors, np.float64), axis=1).mean())
 
 
 def collect_scores(report: Report) -> dict[str, dict[str, float | None]]:
-    """Scores by task and fold, null where there is none."""
+    """Return scores by task and fold; None where there is none."""
 
     def of(task: str, fold: Any) -> float | None:
         value = report.score("model", task, fold=fold).score
@@ -122,7 +160,7 @@ def collect_scores(report: Report) -> dict[str, dict[str, float | None]]:
 
 
 def pack_outcomes(report: Report) -> dict[str, Any]:
-    """Answers as arrays: right and wrong as bytes, cosines as they are."""
+    """Return the answers of a report as arrays: right and wrong as bytes, cosines as they are."""
     arrays: dict[str, Any] = {}
     for (_, task), outcome in report.outcomes.items():
         kind = np.int8 if outcome.gold is None else np.float64
@@ -131,7 +169,7 @@ def pack_outcomes(report: Report) -> dict[str, Any]:
 
 
 def unpack_outcomes(arrays: Mapping[str, Any], tasks: Sequence[Task]) -> dict[str, Outcome]:
-    """The reverse of `arrays_of`, beside the gold of the tasks."""
+    """Return the answers that `pack_outcomes` packed, by task."""
     return {
         task.name: Outcome(arrays[f"{task.name}.values"].astype(np.float64), arrays[f"{task.name}.found"], task.gold)
         for task in tasks

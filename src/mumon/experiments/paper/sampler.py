@@ -15,7 +15,7 @@ ALIAS, SEARCH, TABLE = (sampler.name for sampler in SAMPLERS)
 
 
 def measure(context: ExperimentContext) -> dict[str, Any]:
-    """Three samplers at every size."""
+    """Time three samplers at every size of the vocabulary."""
     inputs: dict[str, Any] = {
         "draws": context.scale.draws,
         "vocabularies": context.scale.vocabularies,
@@ -36,7 +36,7 @@ def measure(context: ExperimentContext) -> dict[str, Any]:
 
 
 def build_section(data: dict[str, Any]) -> Section:
-    """Times and errors."""
+    """Build the section: times and errors."""
     rows = {(row["sampler"], row["words"]): row for row in data["rows"]}
     sizes = sorted({row["words"] for row in data["rows"]})
     small, large = sizes[0], sizes[-1]

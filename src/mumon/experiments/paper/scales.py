@@ -1,4 +1,4 @@
-"""How much is done: `small` in CI, `medium` in an hour or two on two cores, `full` as the paper did it."""
+"""The sizes of all experiments: `small` for CI, `medium` for an hour or two on two cores, `full` as in the paper."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WINDOWS = (2, 5, 10, 20, 40)  # the paper's, for norms
 
 @dataclass(frozen=True)
 class Scale:
-    """The constants of every experiment. Sentences are the first of the corpus; None means all of it."""
+    """Constants of every experiment. Numbers of sentences count from the start of the corpus; None means all."""
 
     name: str
     dim: int
@@ -20,7 +20,7 @@ class Scale:
     max_vocab: int | None
     resamples: int
     table_sentences: int | None  # Table 1, rates
-    seeds: int  # beside that of the sweep
+    seeds: int  # besides that of the sweep
     fewer_seeds: int  # of the longest runs, and of every k
     sizes: tuple[int | None, ...]  # learning curves
     norm_sentences: int | None
@@ -135,8 +135,15 @@ SCALES = {
 
 
 def find_scale(name: str) -> Scale:
-    """The scale of that name.
+    """Return the scale of that name.
 
+    Raises
+    ------
+    OptionError
+        If there is none.
+
+    Examples
+    --------
     >>> find_scale("medium").dim
     100
     """

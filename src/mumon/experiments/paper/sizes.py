@@ -32,13 +32,13 @@ SYSTEMS = ("CBOW correct", "CBOW faulty", "SG")
 
 
 def measure(context: ExperimentContext) -> dict[str, Any]:
-    """Every system on larger and larger parts of the corpus, at the rate that is best there."""
+    """Train every system on larger and larger parts of the corpus, at its best rate for each."""
     rows: list[dict[str, Any]] = []
     found: list[dict[str, Runs]] = []
     for sentences in context.scale.sizes:
         part = context.part(sentences)
         if rows and part.tokens <= rows[-1]["tokens"]:
-            break  # the corpus has no more
+            break  # the corpus is not longer
         swept = {system: sweep_rates(context, system, part) for system in SYSTEMS}
         runs = {s: train_seeds(context, s, part, swept[s]) for s in SYSTEMS}
         gaps = estimate_differences(context, runs["CBOW faulty"], runs["CBOW correct"])
@@ -69,7 +69,7 @@ def measure(context: ExperimentContext) -> dict[str, Any]:
 
 
 def build_section(data: dict[str, Any]) -> Section:
-    """The curves, and what they say about larger corpora."""
+    """Build the section: the curves, and what they say about larger corpora."""
     ends = (data["rows"][0], data["rows"][-1])
     faulty, sg = ([Estimate.from_json(row[name]) for row in ends] for name in ("less_faulty", "less_sg"))
     sizes = [f"{row['tokens'] / 1e6:.3g} M" for row in ends]
@@ -157,12 +157,12 @@ def _draw(figure: Any, data: dict[str, Any]) -> None:
         draw_curve(left, sizes, [Estimate.from_json(row["scores"][system]) for row in data["rows"]], system, colour)
     left.legend()
     left.set(title="Mean score × 100, test")
-    for name, colour, told in (
+    for name, colour, rival in (
         ("less_faulty", SYSTEM_COLOURS["faulty"], "faulty"),
         ("less_sg", SYSTEM_COLOURS["SG"], "SG"),
     ):
         gaps = [Estimate.from_json(row[name]) for row in data["rows"]]
-        draw_intervals(right, sizes, gaps, fmt="o-", color=colour, label=f"correct less {told}")
+        draw_intervals(right, sizes, gaps, fmt="o-", color=colour, label=f"correct less {rival}")
     right.axhline(0, color="#999999", linewidth=1)
     right.set(title="Differences")
     right.legend()

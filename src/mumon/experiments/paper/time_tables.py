@@ -15,15 +15,18 @@ TIME_UNITS = ((7200.0, 3600.0, "hours"), (300.0, 60.0, "minutes"), (0.0, 1.0, "s
 
 
 def find_median(data: dict[str, Any], id_: str, threads: int, name: str = "seconds") -> float | None:
+    """Return the median time of a system on this many threads, or None if it was not measured."""
     times = [run[name] for run in data["runs"] if (run["system"], run["threads"]) == (id_, threads) and run[name]]
     return median(times) if times else None
 
 
 def choose_unit(longest: float) -> tuple[float, str]:
+    """Return the seconds of a unit that suits the longest time, and its name."""
     return next((divisor, name) for least, divisor, name in TIME_UNITS if longest >= least)
 
 
 def build_times_table(data: dict[str, Any]) -> Table:
+    """Build the table of times by system and threads."""
     rows = []
     for id_, system in data["systems"].items():
         row: list[Any] = [system["name"]]
@@ -37,6 +40,7 @@ def build_times_table(data: dict[str, Any]) -> Table:
 
 
 def build_ratio_table(ratios: dict[str, tuple[float, float]]) -> Table:
+    """Build the table of what skip-gram costs more than CBOW, by implementation."""
     rows: list[list[Any]] = [[name, f"{low:.2f}", f"{high:.2f}"] for name, (low, high) in ratios.items()]
     return Table(
         "times-ratio",
@@ -46,15 +50,17 @@ def build_ratio_table(ratios: dict[str, tuple[float, float]]) -> Table:
     )
 
 
-def describe_bench(given: dict[str, Any]) -> str:
+def describe_bench(bench: dict[str, Any]) -> str:
+    """Describe the results of an earlier `mumon bench`."""
     return (
-        f" The last table is an earlier `mumon bench` on {given['sentences']:,} sentences, {given['work']['dim']} "
+        f" The last table is an earlier `mumon bench` on {bench['sentences']:,} sentences, {bench['work']['dim']} "
         "dimensions, with quality (all items) beside the time."
     )
 
 
-def build_bench_table(given: dict[str, Any]) -> Table:
-    tasks = [task for task in given["rows"][0]["scores"] if task != "mean"]
+def build_bench_table(bench: dict[str, Any]) -> Table:
+    """Build the table of an earlier `mumon bench`."""
+    tasks = [task for task in bench["rows"][0]["scores"] if task != "mean"]
     rows = [
         [
             row["name"],
@@ -63,12 +69,13 @@ def build_bench_table(given: dict[str, Any]) -> Table:
             f"{row['seconds']:.0f} [{row['fastest']:.0f}–{row['slowest']:.0f}]",
             f"{row['peak_bytes'] / 1e6:.0f}",
         ]
-        for row in given["rows"]
+        for row in bench["rows"]
     ]
     return Table("times-bench", "Quality and time on the larger corpus", ["", *tasks, "mean", "seconds", "MB"], rows)
 
 
 def draw_times(figure: Any, data: dict[str, Any]) -> None:
+    """Draw times against threads, CBOW and skip-gram side by side."""
     panels = figure.subplots(1, 2, sharey=True)
     colours = {name: COLOURS[place] for place, name in enumerate(["mumon", *DISTRIBUTIONS])}
     divisor, unit = choose_unit(max(run["seconds"] for run in data["runs"]))

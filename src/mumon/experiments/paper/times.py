@@ -1,4 +1,4 @@
-"""Training time against threads, CBOW and skip-gram, per implementation; what skip-gram costs more."""
+"""Training time against threads for each implementation, and what skip-gram costs more than CBOW."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SYSTEM_IDS = (
 
 
 def measure(context: ExperimentContext) -> dict[str, Any]:
-    """Every system on 1, 2, 4 … threads, from text to saved vectors, interleaved; each run is kept."""
+    """Time every system on 1, 2, 4 … threads, from text to saved vectors, interleaved; each run is saved."""
     scale, chosen = context.scale, choose_systems(SMALL_SYSTEM_IDS if context.scale.name == "small" else SYSTEM_IDS)
     threads = sorted(
         {2**power for power in range(context.threads.bit_length()) if 2**power < context.threads} | {context.threads}
@@ -51,9 +51,9 @@ def measure(context: ExperimentContext) -> dict[str, Any]:
         system.id: {"name": system.name, "implementation": system.implementation, "objective": system.objective}
         for system in chosen.systems
     }
-    about = {"sentences": part.sentences, "tokens": part.tokens, "work": asdict(work), "threads": threads}
+    sizes = {"sentences": part.sentences, "tokens": part.tokens, "work": asdict(work), "threads": threads}
     return {
-        **about,
+        **sizes,
         "machine": describe_machine(),
         "systems": systems,
         "left_out": chosen.left_out,
@@ -74,14 +74,14 @@ def _time_runs(
         if found is None and (system.id, count) not in failed:
             if runner is None:
                 runner = _warm_up(context, chosen.systems, threads, work, folder)
-            told = f"{context.label}: {system.name}, {count} thread{'s' * (count > 1)}"
-            context.progress.start(told, 0, "")
+            label = f"{context.label}: {system.name}, {count} thread{'s' * (count > 1)}"
+            context.progress.start(label, 0, "")
             run: Run = runner.run(system, count, repeat)[0]
             context.progress.close()
             found = {name: getattr(run, name) for name in ("seconds", "training_seconds", "peak_bytes", "failed")}
             if run.failed is None:
                 context.save_result("time", inputs, found)
-                context.progress.finish(f"{told}, run {repeat}: {run.seconds:.1f} s")
+                context.progress.finish(f"{label}, run {repeat}: {run.seconds:.1f} s")
         if found is not None and found["failed"]:
             failed.add((system.id, count))
             context.progress.note(f"{context.label}: {system.name} failed: {found['failed']}")
@@ -91,7 +91,7 @@ def _time_runs(
 
 
 def _warm_up(context: ExperimentContext, systems: list[System], threads: list[int], work: Work, folder: Path) -> Runner:
-    """A runner whose kernels are compiled and whose programs are loaded."""
+    """Return a runner after every system has run once, so that kernels are compiled and programs are loaded."""
     text = prepare_corpus([str(context.part(context.scale.time_sentences).path)], folder, work)
     runner = Runner(folder, text, work)
     for system in systems:
@@ -102,7 +102,23 @@ def _warm_up(context: ExperimentContext, systems: list[System], threads: list[in
 
 
 def read_bench(path: Path) -> dict[str, Any]:
-    """The summary of an earlier `mumon bench`, for its larger corpus: most threads, with quality."""
+    """Read the results of an earlier `mumon bench` on a larger corpus.
+
+    Parameters
+    ----------
+    path
+        Its results.json.
+
+    Returns
+    -------
+    dict
+        The rows with most threads, with quality, and the time of every repeat.
+
+    Raises
+    ------
+    FormatError
+        If the results are incomplete or have no quality.
+    """
     record = read_json(path, "the results of mumon bench")
     if record.get("format") != "mumon-bench" or not record.get("complete"):
         raise FormatError(f"{path} is no complete results.json of mumon bench; give that file")
@@ -129,18 +145,18 @@ def read_bench(path: Path) -> dict[str, Any]:
             ]
             for row in rows
         }
-        about = {name: record["corpus"][name] for name in ("sentences", "tokens")}
-        given = {**about, "work": record["work"], "machine": record["machine"], "rows": rows, "rounds": rounds}
-        build_bench_table(given)  # whatever it lacks is noticed before anything is measured
+        sizes = {name: record["corpus"][name] for name in ("sentences", "tokens")}
+        bench = {**sizes, "work": record["work"], "machine": record["machine"], "rows": rows, "rounds": rounds}
+        build_bench_table(bench)  # notices missing fields before anything is measured
     except (KeyError, TypeError, ValueError) as error:
         raise FormatError(
             f"{path} lacks times or scores ({error!r}); give the results of mumon bench with quality"
         ) from None
-    return given
+    return bench
 
 
 def build_section(data: dict[str, Any]) -> Section:
-    """Times, and what skip-gram costs more."""
+    """Build the section: times, and what skip-gram costs more than CBOW."""
     ratios, work = compute_cost_ratios(data), data["work"]
     tables = [
         build_times_table(data),
@@ -176,21 +192,21 @@ def _judge(data: dict[str, Any], ratios: dict[str, tuple[float, float]]) -> list
     if ours is not None:
         smaller = "holds" if ours[1] < PAPER_RATIO else "does not hold" if ours[0] > PAPER_RATIO else "undecided"
         claim = "With shared noise words, skip-gram costs less than the paper's 3.31 times CBOW."
-        told = f"{ours[0]:.2f} to {ours[1]:.2f}{_format_training_only(data)}"
-        verdicts.append(Verdict(claim, f"{PAPER_RATIO}; not asked", told, smaller, "us"))  # type: ignore[arg-type]
+        measured = f"{ours[0]:.2f} to {ours[1]:.2f}{_format_training_only(data)}"
+        verdicts.append(Verdict(claim, f"{PAPER_RATIO}; not asked", measured, smaller, "us"))  # type: ignore[arg-type]
     known = _compute_speedups(data)
     if known:
         fastest = "holds" if all(min(each) > 1 for each in known.values()) else "does not hold"
-        told = "; ".join(
+        factors = "; ".join(
             f"{name} {median(each):.1f} ({', '.join(f'{ratio:.1f}' for ratio in each)})" for name, each in known.items()
         )
         claim = "mumon is faster than every other, in every repeat."
-        verdicts.append(Verdict(claim, "not asked", f"times as fast as: {told}", fastest, "us"))  # type: ignore[arg-type]
+        verdicts.append(Verdict(claim, "not asked", f"times as fast as: {factors}", fastest, "us"))  # type: ignore[arg-type]
     return verdicts
 
 
 def compute_cost_ratios(data: dict[str, Any]) -> dict[str, tuple[float, float]]:
-    """Skip-gram's time over CBOW's on most threads: the least and the most over repeats, per implementation."""
+    """Return the least and the largest ratio of skip-gram's time to CBOW's on most threads, by implementation."""
     most = max(data["threads"])
     seconds: dict[str, dict[int, float]] = {}
     for run in data["runs"]:
@@ -208,12 +224,12 @@ def compute_cost_ratios(data: dict[str, Any]) -> dict[str, tuple[float, float]]:
 
 
 def _format_training_only(data: dict[str, Any]) -> str:
-    """mumon's ratio without what both have in common: starting Python and reading the text."""
+    """Format mumon's ratio without what both have in common: starting Python and reading the text."""
     alone = {
         id_: find_median(data, id_, max(data["threads"]), "training_seconds")
         for id_ in ("mumon-cbow", "mumon-sg", "mumon-cbow-exact", "mumon-sg-exact")
     }
-    told = [
+    ratios = [
         f"{name} {sg / cbow:.2f}"
         for name, sg, cbow in (
             ("mumon", alone["mumon-sg"], alone["mumon-cbow"]),
@@ -221,7 +237,7 @@ def _format_training_only(data: dict[str, Any]) -> str:
         )
         if sg and cbow
     ]
-    return f"; by training alone, without start and reading: {', '.join(told)}" if told else ""
+    return f"; by training alone, without start and reading: {', '.join(ratios)}" if ratios else ""
 
 
 PEERS = {
@@ -235,7 +251,7 @@ PEERS = {
 
 
 def _compute_speedups(data: dict[str, Any]) -> dict[str, list[float]]:
-    """How many times as fast as the peers, repeat by repeat, here and in the larger comparison."""
+    """Return how many times as fast mumon is as each peer, repeat by repeat, here and in the earlier bench."""
     here: dict[str, list[float]] = {}
     for run in data["runs"]:
         if run["threads"] == max(data["threads"]):

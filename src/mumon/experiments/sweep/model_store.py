@@ -1,4 +1,4 @@
-"""The models that a sweep keeps: the best in best.mumon, and in kept/ those that may still be needed."""
+"""The models of a sweep: the best in best.mumon, and in kept/ those that may still be needed."""
 
 from __future__ import annotations
 
@@ -23,8 +23,15 @@ MODELS_NAME = "kept"
 class ModelStore:
     """Models on disk by the run that made them.
 
-    A model is first saved under its run's own name and then moved by renaming, so that a sweep that is interrupted
-    anywhere finds each model that it needs in one place or the other.
+    A model is first saved under the name of its run and then moved by renaming. So a sweep that was interrupted finds
+    each model that it needs in one place or the other.
+
+    Parameters
+    ----------
+    folder
+        The folder of the sweep.
+    fixed
+        The options that all runs share.
     """
 
     def __init__(self, folder: Path, fixed: Options) -> None:
@@ -36,12 +43,20 @@ class ModelStore:
         model.save(self._path(run))
 
     def find(self, run: Run) -> Path | None:
-        """Where the model of a run is, if it is still there."""
-        signature = self._signature(run)
-        return next((path for path in (self.best, self._path(run)) if _saved_signature(path) == signature), None)
+        """Return the path of the model of a run, or None if it is gone."""
+        signature = self._expect_signature(run)
+        return next((path for path in (self.best, self._path(run)) if _read_signature(path) == signature), None)
 
     def arrange(self, wanted: Sequence[Run], best: Run | None) -> None:
-        """Move the best model to its place, and drop all that are not wanted."""
+        """Move the best model to best.mumon and remove all models that are not wanted.
+
+        Parameters
+        ----------
+        wanted
+            The runs whose models may still be needed.
+        best
+            The run of the best model, or None while no configuration is complete.
+        """
         if best is not None and self.find(best) == self._path(best):
             holder = next((run for run in wanted if self.find(run) == self.best), None)
             if holder is not None:
@@ -60,29 +75,30 @@ class ModelStore:
     def _path(self, run: Run) -> Path:
         return self._folder / f"{run.key}.mumon"
 
-    def _signature(self, run: Run) -> dict[str, Any]:
-        """What the model of a run says of its training."""
+    def _expect_signature(self, run: Run) -> dict[str, Any]:
+        """Return the settings that the saved model of a run must have."""
         model = Word2Vec(seed=run.seed, **self._fixed, **run.options)
-        about = {**asdict(model.settings), **{name: getattr(model, name) for name in MODEL_OPTIONS}}
-        return _comparable({**about, "vector_size": model.vector_size})
+        settings = {**asdict(model.settings), **{name: getattr(model, name) for name in MODEL_OPTIONS}}
+        return _select_settings({**settings, "vector_size": model.vector_size})
 
 
-def _saved_signature(path: Path) -> dict[str, Any] | None:
+def _read_signature(path: Path) -> dict[str, Any] | None:
+    """Read the settings that identify the run of a saved model, or None if there is no trained model."""
     try:
         config = parse((path / CONFIG_NAME).read_bytes())
-        return _comparable({**config["training"], "vector_size": config["vector_size"]})
+        return _select_settings({**config["training"], "vector_size": config["vector_size"]})
     except (OSError, ValueError, KeyError, TypeError):  # no model, or one that was not trained
         return None
 
 
-def _comparable(about: dict[str, Any]) -> dict[str, Any]:
-    """What makes a run the run it is, out of all that a model says of itself."""
+def _select_settings(saved: dict[str, Any]) -> dict[str, Any]:
+    """Select the settings that identify a run; the number of threads does not."""
     names = (*(field.name for field in fields(Settings)), *MODEL_OPTIONS, "vector_size")
-    return {name: about.get(name) for name in names if name != "workers"}
+    return {name: saved.get(name) for name in names if name != "workers"}
 
 
 def _discard(path: Path, beside: Path) -> None:
-    """Remove a model; it loses its name first, so that half a model is never taken for a whole one."""
+    """Remove a model. It loses its name first, so that half a model is never taken for a whole one."""
     nameless = path if path.name.startswith(".") else beside / f".{secrets.token_hex(6)}"
     if nameless != path:
         path.rename(nameless)

@@ -1,4 +1,4 @@
-"""The plan of a sweep: all that decides what its runs are, and whether a folder holds the same sweep or another."""
+"""The plan of a sweep: everything that decides its runs. It tells whether a folder holds this sweep or another one."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
 PLAN_NAME = "sweep.json"
 FORMAT = "mumon-sweep"
 FORMAT_VERSION = 1
-FIELD_TYPES: dict[str, Any] = {  # of what sweep.json has to say, before it is looked at closely
+FIELD_TYPES: dict[str, Any] = {  # of the fields of sweep.json
     **dict.fromkeys(("corpus", "search", "version"), str),
     **dict.fromkeys(("tasks", "space", "fixed"), dict),
     **dict.fromkeys(("draws", "seed"), int | None),
     "tokens": int,
     "seeds": list,
 }
-UNPLANNED_OPTIONS = ("workers",)  # how many threads train changes the time, not the question
+UNPLANNED_OPTIONS = ("workers",)  # the number of threads changes the time, not the plan
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a sweep tries and by what it judges. `corpus` and `tasks` are known by digests of their content."""
+    """What a sweep tries and by which tasks it chooses. `corpus` and `tasks` are digests of their content."""
 
     corpus: str
     tokens: int
@@ -58,23 +58,23 @@ class Plan:
     version: str = __version__
 
     def list_configurations(self) -> list[Options]:
-        """The configurations to train, in order."""
+        """Return the configurations to train, in order."""
         return list_configurations(self.space, self.search, self.draws, self.seed or 0)
 
     def to_json(self) -> dict[str, Any]:
-        """The plan as `sweep.json` keeps it."""
+        """Return the content of `sweep.json`."""
         space = {name: str(values) if isinstance(values, Range) else values for name, values in self.space.items()}
         return {"format": FORMAT, "format_version": FORMAT_VERSION, **asdict(self), "space": space}
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Plan:
-        """The reverse of `to_json`."""
+        """Return the plan that `to_json` wrote; raise ValueError or KeyError for anything else."""
         known = {name: record[name] for name in cls.__dataclass_fields__}
         for name, kind in FIELD_TYPES.items():
             if not isinstance(known[name], kind):
                 raise ValueError(f"its {name} is a {type(known[name]).__name__}")
         if not all(type(seed) is int for seed in known["seeds"]) or known["search"] not in get_args(Search):
-            raise ValueError("its seeds or its search are not such")
+            raise ValueError("its seeds are not whole numbers, or its search is neither grid nor random")
         space = {
             name: parse_values(name, values) if isinstance(values, str) else values
             for name, values in record["space"].items()
@@ -84,7 +84,18 @@ class Plan:
         return cls(**known)
 
     def find_difference(self, old: Plan) -> str | None:
-        """What keeps this plan from going on with an old one, or None. More values, draws or seeds are welcome."""
+        """Return why this plan cannot continue an old one, or None if it can. It may have more values, draws or seeds.
+
+        Parameters
+        ----------
+        old
+            The plan of the folder.
+
+        Returns
+        -------
+        str or None
+            The first difference, as a clause about the old sweep.
+        """
         if self.version != old.version:
             return f"it was begun by mumon {old.version} and this is {self.version}"
         if self.corpus != old.corpus:
@@ -135,7 +146,7 @@ def build_plan(
     draws: int | None,
     seed: int,
 ) -> Plan:
-    """The plan that the arguments of a sweep make."""
+    """Build the plan from the checked arguments of `sweep`, which documents them."""
     return Plan(
         corpus=compute_digest(corpus),
         tokens=corpus.tokens,
@@ -150,9 +161,15 @@ def build_plan(
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder in which anything but a sweep would be disturbed."""
+    """Refuse a folder that holds anything but a sweep.
+
+    Raises
+    ------
+    OptionError
+        If the folder is a file, has no parent, or has entries and no plan.
+    """
     if folder.exists() and not folder.is_dir():
-        raise OptionError(f"{folder} is a file and the folder of a sweep was to be made there; choose another name")
+        raise OptionError(f"{folder} is a file, and a sweep needs a folder; choose another name")
     if not folder.parent.is_dir():
         raise OptionError(f"the directory {folder.parent} does not exist; create it before {folder.name}")
     entries = len(list(folder.iterdir())) if folder.exists() else 0
@@ -161,7 +178,20 @@ def check_folder(folder: Path) -> None:
 
 
 def prepare_folder(plan: Plan, folder: Path) -> None:
-    """Make the folder that of the plan: a new one, or one whose sweep the plan goes on with."""
+    """Create the folder of a sweep, or check that the plan continues the sweep in it, and write the plan.
+
+    Parameters
+    ----------
+    plan
+        The plan of this call.
+    folder
+        The folder of the sweep.
+
+    Raises
+    ------
+    OptionError
+        If the folder holds another sweep.
+    """
     check_folder(folder)
     path = folder / PLAN_NAME
     if path.exists():
@@ -174,7 +204,7 @@ def prepare_folder(plan: Plan, folder: Path) -> None:
 
 
 def digest_task(task: Task) -> str:
-    """A digest of the questions and answers of a task."""
+    """Return a digest of the questions and answers of a task."""
     gold = None if task.gold is None else task.gold.tolist()
     return digest_json([task.kind, task.items, task.sections, gold], size=16)
 

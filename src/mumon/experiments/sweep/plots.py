@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from mumon.experiments.sweep.selection import Configuration
 
 CURVE_NAME = "curve"
-MOST_LINES = 8  # more than so many colours cannot be told apart: the best lines keep theirs, the others turn grey
-MOST_PANELS = 8  # more tasks than that are too small to read
+MOST_LINES = 8  # with their own colours; the others are grey
+MOST_PANELS = 8  # panels of more tasks would be too small to read
 
 Score = Callable[["Configuration"], tuple[float, float]]
 
@@ -34,9 +34,22 @@ class Line:
 
 
 def draw_sweep(result: SweepResult) -> list[Path]:
-    """Draw `curve.png` and `curve.svg` into the folder of a sweep; nothing if no option with an order was swept.
+    """Draw `curve.png` and `curve.svg` into the folder of a sweep.
 
-    Raises ImportError without matplotlib, which the extra `mumon[plot]` installs.
+    Parameters
+    ----------
+    result
+        The result of the sweep.
+
+    Returns
+    -------
+    list of Path
+        The files; none if no option with an order was swept.
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib, which the extra `mumon[plot]` installs.
     """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
@@ -60,7 +73,7 @@ def draw_sweep(result: SweepResult) -> list[Path]:
 
 
 def choose_x_option(swept: Sequence[str]) -> str | None:
-    """The option along the x axis: the rate, or else the first number that was swept.
+    """Choose the option along the x axis: the rate, or else the first number that was swept.
 
     >>> choose_x_option(["update", "window", "alpha"]), choose_x_option(["window"]), choose_x_option(["update"])
     ('alpha', 'window', None)
@@ -69,7 +82,7 @@ def choose_x_option(swept: Sequence[str]) -> str | None:
 
 
 def _group_lines(result: SweepResult, x: str) -> list[Line]:
-    """Lines from the best to the worst. Configurations are sorted, so the best line is met first."""
+    """Group configurations into lines, from the best to the worst: configurations are sorted by their score."""
     groups: dict[str, list[Configuration]] = {}
     for item in result.configurations:
         if item.complete:
@@ -83,7 +96,7 @@ def _group_lines(result: SweepResult, x: str) -> list[Line]:
 
 
 def _name_line(result: SweepResult, item: Configuration, x: str) -> str:
-    """The other swept options of a configuration; numbers drawn at random are all different and make no line."""
+    """Name a line after the other swept options, except numbers drawn at random, which are all different."""
     others = [name for name in result.swept if name != x and not (result.plan.search == "random" and is_numeric(name))]
     shown_values = [(name, format_value(name, item.options[name])) for name in others]
     return ", ".join(value if name in ("update", "sg") else f"{label(name)} {value}" for name, value in shown_values)
@@ -103,7 +116,7 @@ def _draw_mean(axes: Any, result: SweepResult, lines: Sequence[Line], x: str) ->
         va="bottom",
         fontweight="bold",
     )
-    axes.margins(y=0.18)  # room for those words
+    axes.margins(y=0.18)  # room for the annotation
     _mark_failures(axes, result, lines, x)
     _scale_axis(axes, result, x)
     seeds = len(result.plan.seeds)
@@ -159,7 +172,7 @@ def _draw_ring(axes: Any, x: float, y: float, size: float) -> None:
 
 
 def _mark_failures(axes: Any, result: SweepResult, lines: Sequence[Line], x: str) -> None:
-    """Crosses at the foot of the plot where training diverged, a row per line: an absent point says less."""
+    """Draw crosses at the foot of the plot where training failed, one row for each line."""
     failed: dict[str, list[Any]] = {}
     for item in result.configurations:
         if item.failed is not None:
@@ -179,7 +192,7 @@ def _mark_failures(axes: Any, result: SweepResult, lines: Sequence[Line], x: str
 
 
 def _scale_axis(axes: Any, result: SweepResult, x: str, small: bool = False) -> None:
-    """Magnitudes on a logarithmic axis, with the values that were tried as ticks where they are few."""
+    """Choose a logarithmic axis for magnitudes, and the tried values as ticks if they are few."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
     values = sorted({item.options[x] for item in result.configurations if item.options[x] is not None})
@@ -199,18 +212,18 @@ def _scale_axis(axes: Any, result: SweepResult, x: str, small: bool = False) -> 
 
 
 def _space_ticks(values: list[float], logarithmic: bool, least: float = 0.035) -> list[float]:
-    """Values whose labels do not touch: each at least a small part of the axis from the one before."""
+    """Select values whose labels do not touch: each a small part of the axis from the one before."""
     places = [math.log(value) if logarithmic else value for value in values]
     span = (places[-1] - places[0]) or 1.0
-    kept = [0]
+    chosen = [0]
     for i in range(1, len(values)):
-        if (places[i] - places[kept[-1]]) / span >= least:
-            kept.append(i)
-    return [values[i] for i in kept]
+        if (places[i] - places[chosen[-1]]) / span >= least:
+            chosen.append(i)
+    return [values[i] for i in chosen]
 
 
 def _draw_legend(axes: Any, lines: Sequence[Line]) -> None:
-    """The lines from the best to the worst, as they were drawn from the worst to the best."""
+    """List the lines from the best to the worst; they were drawn in the opposite order."""
     ranks = {line.name: place for place, line in enumerate(lines)}
     entries = sorted(zip(*axes.get_legend_handles_labels(), strict=True), key=lambda entry: ranks.get(entry[1], 999))
     if entries:

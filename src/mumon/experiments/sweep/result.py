@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 RESULT_NAME = "result.json"
 FLAGS = {"alpha": "--lr", "min_alpha": "--min-lr", "vector_size": "--dim", "max_final_vocab": "--max-vocab"}
-# Options that the command line has as a flag, and the value that the flag stands for.
+# Options that are flags on the command line, and the value that the flag means.
 SWITCH_FLAGS = {
     "exact": ("--exact", True),
     "cbow_mean": ("--cbow-sum", 0),
@@ -35,7 +35,7 @@ SWITCH_FLAGS = {
 
 @dataclass(frozen=True)
 class TestScore:
-    """A score × 100 with its 95 % interval, over the covered ones of n questions."""
+    """A score × 100 with its 95 % interval, over the `covered` ones of `n` questions."""
 
     __test__ = False  # pytest: this is no test
 
@@ -47,13 +47,27 @@ class TestScore:
 
     @classmethod
     def of(cls, score: Score) -> TestScore:
-        """The numbers of a score of an evaluation."""
+        """Return the numbers of a score of an evaluation."""
         return cls(float(score.score), float(score.low), float(score.high), int(score.n), int(score.covered))
 
 
 @dataclass(frozen=True)
 class Tested:
-    """A model that was chosen and so was asked the test questions: `scores[task][fold]`, "mean" among the tasks."""
+    """A chosen model, which was asked the test questions.
+
+    Attributes
+    ----------
+    name
+        "best", or the value of the compared option.
+    run
+        The key of its run.
+    options, seed
+        How it was trained.
+    model
+        Its path inside the folder of the sweep.
+    scores
+        `scores[task][fold]`, for each task and "mean", and the folds "dev" and "test".
+    """
 
     name: str
     run: str
@@ -64,7 +78,7 @@ class Tested:
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Tested:
-        """The reverse of what `SweepResult.to_json` does to it."""
+        """Return the model that `SweepResult.to_json` wrote."""
         known = {name: record[name] for name in cls.__dataclass_fields__}
         known["scores"] = {
             task: {
@@ -78,10 +92,29 @@ class Tested:
 
 @dataclass(frozen=True)
 class SweepResult:
-    """The end of a sweep. `configurations` are sorted by their dev score, those that failed last.
+    """The result of a sweep.
 
-    `tested` are the models that were asked the test questions: the best one first, and with `compare` the best of each
-    value of that option; `comparisons` then tell, test by test, how far apart they are.
+    Attributes
+    ----------
+    folder, plan
+        The folder of the sweep, and what it tried.
+    configurations
+        Sorted by their dev score; those that failed are last.
+    best
+        The chosen configuration.
+    tested
+        The models that were asked the test questions: the best one first, and with `compare` the best of each value of
+        that option.
+    comparisons
+        With `compare`, the differences between these models, task by task.
+    notes
+        Warnings, such as a best value at the edge of its list.
+    command
+        The command line that trains the best model again.
+    compare
+        The compared option, or None.
+    plots
+        The files of the curve.
     """
 
     folder: Path
@@ -97,28 +130,28 @@ class SweepResult:
 
     @property
     def swept(self) -> list[str]:
-        """The options that differ between configurations."""
+        """Options that differ between configurations."""
         return find_swept_options(self.plan.space)
 
     @property
     def tasks(self) -> list[str]:
-        """The names of the tasks."""
+        """Names of the tasks."""
         return list(self.plan.tasks)
 
     @property
     def best_per_value(self) -> dict[str, dict[Any, Configuration]]:
-        """For each swept option without an order (and the compared one), the best configuration of each value."""
+        """Best configuration of each value, for each swept option without an order and for the compared one."""
         names = [name for name in self.swept if not is_numeric(name) or name == self.compare]
         return {name: find_best_per_value(self.configurations, name, self.plan.space) for name in names}
 
     def model(self) -> Word2Vec:
-        """The best model, as it was trained."""
+        """Load the best model."""
         from mumon.word2vec import Word2Vec
 
         return Word2Vec.load(self.folder / self.tested[0].model)
 
     def to_json(self) -> dict[str, Any]:
-        """Everything as plain lists and dictionaries."""
+        """Return everything as plain lists and dictionaries; nan becomes None."""
         value = {
             "mumon_version": __version__,
             "swept": self.swept,
@@ -144,17 +177,44 @@ class SweepResult:
 
 
 def read_earlier_tests(folder: Path) -> tuple[list[Tested], list[dict[str, Any]]]:
-    """The models that an earlier call has tested, and how they compared; nothing if there was none."""
+    """Read the models that an earlier call has tested, and their differences.
+
+    Parameters
+    ----------
+    folder
+        The folder of the sweep.
+
+    Returns
+    -------
+    tuple of two lists
+        Both are empty if there is no readable result.
+    """
     try:
         record = parse((folder / RESULT_NAME).read_bytes())
         return [Tested.from_json(model) for model in record["tested"]], record["comparisons"]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # it can be made again
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # it is made again
         return [], []
 
 
 def build_train_command(corpus: Sequence[str], options: Mapping[str, Any], seed: int) -> str:
-    """The command line that trains a configuration.
+    """Build the command line that trains a configuration.
 
+    Parameters
+    ----------
+    corpus
+        Files to train on.
+    options
+        Options of `Word2Vec` by name.
+    seed
+        Seed of the training; 1 is the default of the command.
+
+    Returns
+    -------
+    str
+        The command, quoted for a shell.
+
+    Examples
+    --------
     >>> build_train_command(["my text.txt"], {"alpha": 0.1, "sg": 1, "exact": True, "shuffle": False}, seed=2)
     "mumon train 'my text.txt' -o winner.mumon --lr 0.1 --objective sg --exact --seed 2"
     """

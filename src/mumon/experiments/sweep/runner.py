@@ -1,4 +1,4 @@
-"""One call of `sweep`, after its arguments were checked: train what is missing, choose, test, write down."""
+"""One call of `sweep` with checked arguments: train what is missing, choose, test, save the result."""
 
 from __future__ import annotations
 
@@ -42,7 +42,21 @@ if TYPE_CHECKING:
 
 
 class Runner:
-    """Trains and judges the runs of a plan in its folder."""
+    """Trains and scores the runs of a plan.
+
+    Parameters
+    ----------
+    plan, folder
+        The plan, and the folder of the sweep.
+    corpus, tasks
+        What to train on, and the questions to choose and test by.
+    fixed
+        Options that all runs share.
+    compare
+        A swept option: the best model of each of its values is tested.
+    progress
+        Where progress is reported.
+    """
 
     def __init__(
         self,
@@ -57,9 +71,8 @@ class Runner:
         self.plan, self.folder, self.corpus, self.tasks = plan, folder, corpus, tasks
         self.fixed, self.compare, self.progress = fixed, compare, progress
         self.configurations = plan.list_configurations()
-        models = [
-            Word2Vec(seed=plan.seeds[0], **fixed, **options) for options in self.configurations
-        ]  # checks the options
+        # Creating the models checks their options.
+        models = [Word2Vec(seed=plan.seeds[0], **fixed, **options) for options in self.configurations]
         self.epochs = [model.epochs for model in models]
         check_coverage(tasks, corpus, min(model.min_count for model in models))
         self.dev_tasks = [select_half(task, "dev") for task in tasks]
@@ -68,7 +81,7 @@ class Runner:
     def train_all(self) -> None:
         """Train every run that is not in the folder yet."""
         self.log = RunLog(self.folder)
-        self._arrange()  # an interruption may have left models where they do not belong
+        self._arrange()  # after an interruption, models may be in the wrong place
         todo = [
             (options, seed, epochs * self.corpus.tokens)
             for options, epochs in zip(self.configurations, self.epochs, strict=True)
@@ -91,7 +104,23 @@ class Runner:
             self.overall.end(line, failed=run.failed is not None)
 
     def conclude(self, names: Sequence[str]) -> SweepResult:
-        """Test the chosen, and write down everything."""
+        """Test the chosen models and save the result.
+
+        Parameters
+        ----------
+        names
+            Files of the corpus, for the command that trains the best model again.
+
+        Returns
+        -------
+        SweepResult
+            Everything that was found.
+
+        Raises
+        ------
+        TrainingError
+            If no configuration has a score.
+        """
         found = self._group_runs()
         best = find_best(found)
         if best is None:
@@ -116,11 +145,11 @@ class Runner:
         return replace(result, plots=_draw_plots(result, self.progress))
 
     def _train_run(self, options: Options, seed: int) -> Run:
-        """Train and score one configuration; its model is kept if it may be the best, before its line is written."""
+        """Train and score one run. If its model may be needed, it is saved before the line of the run is written."""
         started = time.perf_counter()
         try:
             model = Word2Vec(self.corpus, seed=seed, progress=self.overall, **self.fixed, **options)
-        except (TrainingError, CorpusError) as error:  # it diverged, or its vocabulary is empty: others may do better
+        except (TrainingError, CorpusError) as error:  # it diverged, or its vocabulary is empty; the others continue
             run = Run(options, seed, seconds=time.perf_counter() - started, failed=str(error))
         else:
             run = score_run(model, options, seed, self.dev_tasks)
@@ -132,7 +161,7 @@ class Runner:
         return run
 
     def _test_chosen(self, best: Configuration) -> tuple[list[Tested], list[dict[str, Any]]]:
-        """The scores on the test halves of the best, and of the best of each compared value; from disk if known."""
+        """Return the test scores of the best model, or of the best of each compared value; from disk if possible."""
         chosen = {"best": best}
         if self.compare is not None:
             name = self.compare
@@ -149,8 +178,8 @@ class Runner:
         return tested, comparisons
 
     def _train_again(self, run: Run) -> None:
-        about = format_options(run.options, find_swept_options(self.plan.space))
-        self.progress.note(f"the model of {about} is no longer in {self.folder}; training it again")
+        options = format_options(run.options, find_swept_options(self.plan.space))
+        self.progress.note(f"the model of {options} is no longer in {self.folder}; training it again")
         model = Word2Vec(self.corpus, seed=run.seed, progress=self.progress, **self.fixed, **run.options)
         self.models.save(run, model)
         self._arrange()
@@ -192,7 +221,7 @@ class Runner:
 
 
 def _draw_plots(result: SweepResult, progress: Progress) -> list[Path]:
-    """The plots, or a note on how to have them."""
+    """Draw the plots, or show how to install what they need."""
     from mumon.experiments.sweep.plots import draw_sweep
 
     try:

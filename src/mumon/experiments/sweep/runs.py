@@ -1,4 +1,4 @@
-"""One line of JSON for every finished run: what is written here is never trained again."""
+"""One line of JSON for each finished run; a run that has a line is not trained again."""
 
 from __future__ import annotations
 
@@ -21,10 +21,22 @@ RUNS_NAME = "runs.jsonl"
 
 @dataclass(frozen=True)
 class Run:
-    """What one training brought: scores × 100 on the dev halves, never on the test halves.
+    """One training and its scores × 100 on the dev halves, never on the test halves.
 
-    `covered` of the `asked` dev questions had all their words in the vocabulary. A run that `failed` says why, and has
-    no scores.
+    Attributes
+    ----------
+    options, seed
+        How it was trained, beside the options that all runs share.
+    dev, mean
+        Scores by task, and their mean.
+    covered, asked
+        Dev questions whose words are all in the vocabulary, of all dev questions.
+    loss
+        Mean loss of the last epoch.
+    seconds
+        Time of the training.
+    failed
+        Why there is no score, or None.
     """
 
     options: Options
@@ -39,20 +51,20 @@ class Run:
 
     @property
     def key(self) -> str:
-        """A short name that only this run has."""
+        """Short name of the run."""
         return make_run_key(self.options, self.seed)
 
     def to_json(self) -> dict[str, Any]:
-        """The fields, with null where JSON has no nan."""
+        """Return the fields; nan becomes None."""
         record = asdict(self)
         record["dev"] = {name: _nan_to_none(score) for name, score in self.dev.items()}
         return {**record, "mean": _nan_to_none(self.mean), "loss": _nan_to_none(self.loss)}
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Run:
-        """The reverse of `to_json`."""
+        """Return the run that `to_json` wrote; raise ValueError or KeyError for anything else."""
         if not isinstance(record["failed"], str | None):
-            raise ValueError("failed is no sentence")
+            raise ValueError("failed is neither text nor null")
         return cls(
             options={name: _check_value(name, value) for name, value in record["options"].items()},
             seed=check_integer("seed", record["seed"], least=0),
@@ -67,14 +79,20 @@ class Run:
 
 
 class RunLog:
-    """The runs of a folder, by their keys; `add` has them on the disk before it returns."""
+    """The finished runs of a folder, by their keys.
+
+    Parameters
+    ----------
+    folder
+        The folder of the sweep.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / RUNS_NAME
         self.runs = self._read()
 
     def add(self, run: Run) -> None:
-        """Write a finished run."""
+        """Write a finished run; it is on the disk when this returns."""
         with self.path.open("ab") as file:
             file.write(_format_line(run))
             file.flush()
@@ -102,12 +120,12 @@ class RunLog:
 
 
 def make_run_key(options: Options, seed: int) -> str:
-    """A short name for a configuration and a seed."""
+    """Return a short name for a configuration and a seed."""
     return digest_json([sorted(options.items()), seed], size=6)
 
 
 def count_finished_runs(folder: str | os.PathLike[str]) -> int:
-    """How many runs a folder holds."""
+    """Return the number of finished runs in a folder."""
     path = Path(folder) / RUNS_NAME
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
@@ -125,7 +143,7 @@ def _none_to_nan(name: str, number: float | None) -> float:
 
 
 def _check_value(name: str, value: Any) -> Any:
-    """The value of an option, which is no list of values and no number that JSON cannot hold."""
+    """Return the value of an option if it is a single value that JSON can hold."""
     if value is None or isinstance(value, str | bool):
         return value
     return check_integer(name, value, least=-(1 << 63)) if isinstance(value, int) else check_float(name, value)

@@ -1,4 +1,4 @@
-"""Scoring models for a sweep: every run on the dev halves alone, the chosen on both."""
+"""Scores of models in a sweep: each run on the dev halves alone, the chosen models on both halves."""
 
 from __future__ import annotations
 
@@ -26,7 +26,25 @@ HALVES: tuple[Fold, ...] = ("dev", "test")
 
 
 def load_sweep_tasks(tasks: Sequence[Any] | None, progress: Progress) -> list[Task]:
-    """Tasks by name, file or as they are; only those of kinds that have a dev and a test half."""
+    """Load the tasks to choose by.
+
+    Parameters
+    ----------
+    tasks
+        Names, files or `Task`s; by default the paper's five.
+    progress
+        Where downloads are shown.
+
+    Returns
+    -------
+    list of Task
+        The tasks, which all have a dev and a test half.
+
+    Raises
+    ------
+    OptionError
+        If there are none, or if one is neither of similarity nor of analogy.
+    """
     from mumon.evaluation import load_tasks
 
     loaded = load_tasks(tasks, progress=progress)
@@ -39,18 +57,31 @@ def load_sweep_tasks(tasks: Sequence[Any] | None, progress: Progress) -> list[Ta
 
 
 def select_half(task: Task, fold: Fold) -> Task:
-    """The items of one half as a task of their own, so that whoever is given it cannot see the other."""
-    kept = np.flatnonzero(task.fold(fold, FOLD_SEED)).tolist()
+    """Return the items of one half as a task of their own, which does not contain the other half."""
+    chosen = np.flatnonzero(task.fold(fold, FOLD_SEED)).tolist()
     return replace(
         task,
-        items=tuple(task.items[i] for i in kept),
-        sections=tuple(task.sections[i] for i in kept),
-        gold=None if task.gold is None else task.gold[kept],
+        items=tuple(task.items[i] for i in chosen),
+        sections=tuple(task.sections[i] for i in chosen),
+        gold=None if task.gold is None else task.gold[chosen],
     )
 
 
 def check_coverage(tasks: Sequence[Task], corpus: EncodedCorpus, min_count: int) -> None:
-    """Refuse a task that the corpus cannot answer now, rather than after hours of training."""
+    """Refuse tasks whose words the corpus does not have, before hours of training.
+
+    Parameters
+    ----------
+    tasks, corpus
+        The questions and the text.
+    min_count
+        The least of all configurations: it makes the largest vocabulary.
+
+    Raises
+    ------
+    OptionError
+        If fewer than 2 questions of a half can be answered.
+    """
     from mumon.corpus.vocabulary import Vocabulary
     from mumon.evaluation.word_lookup import WordFinder
     from mumon.vectors.word_vectors import WordVectors
@@ -69,11 +100,26 @@ def check_coverage(tasks: Sequence[Task], corpus: EncodedCorpus, min_count: int)
 
 
 def score_run(model: Word2Vec, options: Options, seed: int, dev_tasks: Sequence[Task]) -> Run:
-    """A run with the scores of its model on tasks that hold dev questions only."""
+    """Score a trained model on the dev questions.
+
+    Parameters
+    ----------
+    model
+        The model.
+    options, seed
+        How it was trained.
+    dev_tasks
+        Tasks that hold dev questions only.
+
+    Returns
+    -------
+    Run
+        A task without a score makes the run fail.
+    """
     from mumon.evaluation import evaluate
 
-    quietly = {"resamples": 0, "probes": (), "progress": False}
-    report = evaluate({"model": model.wv}, dev_tasks, workers=model.settings.workers, **quietly)  # type: ignore[arg-type]
+    plain = {"resamples": 0, "probes": (), "progress": False}
+    report = evaluate({"model": model.wv}, dev_tasks, workers=model.settings.workers, **plain)  # type: ignore[arg-type]
     scores = {name: report.score("model", name, fold="all") for name in report.task_names}
     run = Run(
         options,
@@ -94,13 +140,30 @@ def score_run(model: Word2Vec, options: Options, seed: int, dev_tasks: Sequence[
 def evaluate_chosen(
     vectors: Mapping[str, WordVectors], tasks: Sequence[Task], workers: int | None, progress: Progress
 ) -> Report:
-    """All scores, with intervals, of models that have been chosen."""
+    """Score chosen models on both halves, with intervals.
+
+    Parameters
+    ----------
+    vectors
+        Vectors by the name of the model.
+    tasks
+        The whole tasks.
+    workers
+        Threads, or None for all cores.
+    progress
+        Where progress is reported.
+
+    Returns
+    -------
+    Report
+        The scores.
+    """
     from mumon.evaluation import evaluate
 
     return evaluate(dict(vectors), tasks, seed=FOLD_SEED, workers=workers, progress=progress)
 
 
 def compare_models(report: Report) -> list[dict[str, Any]]:
-    """How far the other models are from the first on the test halves, task by task."""
+    """Return the differences of the other models from the first on the test halves, task by task."""
     first, *others = report.models
     return [asdict(row) for other in others for row in report.compare(first, other, fold="test")]

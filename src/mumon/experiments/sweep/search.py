@@ -37,28 +37,42 @@ def sweep(
 ) -> SweepResult:
     """Train many configurations on one encoding of a corpus and choose the best by its dev scores.
 
-    The same call on the same folder goes on where an earlier one stopped, and only trains what is new if values, draws
-    or seeds were added. The chosen model alone is asked the test questions.
+    The same call on the same folder resumes where an earlier one stopped. If values, draws or seeds were added, only
+    what is new is trained. Only the chosen model is asked the test questions.
 
     Parameters
     ----------
     corpus
-        Files, folders or globs, or a corpus that is encoded already.
+        Files, folders or globs, or an encoded corpus.
     space
-        Lists of values by option of `Word2Vec`; in a random search also `Range(low, high)` or "low..high". By default
-        the rates of `DEFAULT_RATES`.
+        Lists of values by option of `Word2Vec`. A random search also accepts `Range(low, high)` or "low..high". By
+        default the rates of `DEFAULT_RATES`.
     folder
-        Where the plan, the runs, the best model, the result and the plot are kept.
+        Where the plan, the runs, the best model, the result and the plots are saved.
     tasks
         Names or files of similarities and analogies, or `Task`s; by default the paper's five.
     search, draws, seed
-        "grid" tries every combination; "random" so many draws from a sequence that the seed decides.
+        "grid" tries every combination; "random" tries `draws` of them, from a sequence that `seed` decides.
     seeds
-        Train each configuration once with each of these; the mean decides.
+        Each configuration is trained once with each of these; the mean of their scores decides.
     fixed
         Options of `Word2Vec` that all runs share.
     compare
         A swept option: the best model of each of its values is tested, too, and compared with the others.
+    progress
+        True or False to show progress or not, an object that reports it, or None for a terminal alone.
+
+    Returns
+    -------
+    SweepResult
+        All configurations, the best one, its test scores and the files.
+
+    Raises
+    ------
+    OptionError
+        If an argument cannot be used, or if the folder holds another sweep.
+    TrainingError
+        If all configurations failed.
 
     Examples
     --------
@@ -98,7 +112,7 @@ def _check_compare(compare: str | None, space: Space) -> None:
 
 
 def _encode(corpus: Files | EncodedCorpus, home: Path, common: Options, progress: Progress) -> EncodedCorpus:
-    """The corpus as numbers, once for all runs."""
+    """Encode the corpus once for all runs."""
     if isinstance(corpus, EncodedCorpus):
         return corpus
     names = _list_names(corpus)

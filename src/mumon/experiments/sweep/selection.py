@@ -1,4 +1,4 @@
-"""Choosing among runs by their dev scores: which configuration is best, and whether it lies at an edge."""
+"""The choice among runs by their dev scores: the best configuration, and whether it is at an edge of the grid."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from mumon.experiments.sweep.space import (
 
 @dataclass(frozen=True)
 class Configuration:
-    """One choice of options, and its runs so far, of which there will be one per seed."""
+    """A choice of options and its finished runs; there is one run for each of `seeds` seeds."""
 
     options: Options
     runs: tuple[Run, ...]
@@ -31,7 +31,7 @@ class Configuration:
 
     @property
     def failed(self) -> str | None:
-        """Why it cannot be chosen: one of its seeds had no result."""
+        """Why it cannot be chosen: the reason of its first failed run, or None."""
         return next((run.failed for run in self.runs if run.failed is not None), None)
 
     @property
@@ -41,35 +41,35 @@ class Configuration:
 
     @property
     def mean(self) -> float:
-        """The mean dev score over tasks and seeds, × 100."""
+        """Mean dev score over tasks and seeds, × 100."""
         return _mean(run.mean for run in self._scored)
 
     @property
     def deviation(self) -> float:
-        """The standard deviation of the mean dev score between seeds; nan for a single one."""
+        """Standard deviation of the mean dev score between seeds; nan for a single seed."""
         return _deviation([run.mean for run in self._scored])
 
     @property
     def loss(self) -> float:
-        """The mean loss of the last epoch."""
+        """Mean loss of the last epoch."""
         return _mean(run.loss for run in self._scored)
 
     @property
     def seconds(self) -> float:
-        """The mean time of training."""
+        """Mean time of a training."""
         return _mean(run.seconds for run in self.runs)
 
     def dev(self, task: str) -> float:
-        """The mean dev score of a task over seeds, × 100."""
+        """Return the mean dev score of a task over seeds, × 100."""
         return _mean(run.dev[task] for run in self._scored)
 
     def dev_deviation(self, task: str) -> float:
-        """The standard deviation of a task's dev score between seeds; nan for a single one."""
+        """Return the standard deviation of a task's dev score between seeds; nan for a single seed."""
         return _deviation([run.dev[task] for run in self._scored])
 
     @property
     def best_run(self) -> Run | None:
-        """The run with the best dev score, whose model stands for the configuration."""
+        """Run with the best dev score, whose model represents the configuration; None if all failed."""
         return max(self._scored, key=lambda run: run.mean, default=None)
 
     @property
@@ -78,7 +78,20 @@ class Configuration:
 
 
 def group_runs(options: Sequence[Options], seeds: Sequence[int], runs: Mapping[str, Run]) -> list[Configuration]:
-    """The configurations of a plan with those of their runs that are finished."""
+    """Group finished runs by configuration.
+
+    Parameters
+    ----------
+    options, seeds
+        The configurations and seeds of the plan.
+    runs
+        Finished runs by key.
+
+    Returns
+    -------
+    list of Configuration
+        In the order of the plan.
+    """
     return [
         Configuration(
             choice,
@@ -90,12 +103,27 @@ def group_runs(options: Sequence[Options], seeds: Sequence[int], runs: Mapping[s
 
 
 def find_best(configurations: Iterable[Configuration]) -> Configuration | None:
-    """The complete configuration with the highest mean dev score; of equals, the first."""
+    """Return the complete configuration with the highest mean dev score (the first of equals), if there is one."""
     return max((item for item in configurations if item.complete), key=lambda item: item.mean, default=None)
 
 
 def find_best_per_value(configurations: Sequence[Configuration], name: str, space: Space) -> dict[Any, Configuration]:
-    """The best configuration for each value of an option, where one is complete."""
+    """Return the best configuration for each value of an option that has a complete one.
+
+    Parameters
+    ----------
+    configurations
+        Those of the plan.
+    name
+        The option, which is swept over a list.
+    space
+        The space of the plan.
+
+    Returns
+    -------
+    dict
+        Configurations by value.
+    """
     values = space[name]
     assert isinstance(values, list)
     best = {value: find_best(item for item in configurations if item.options[name] == value) for value in values}
@@ -103,10 +131,23 @@ def find_best_per_value(configurations: Sequence[Configuration], name: str, spac
 
 
 def list_wanted_runs(configurations: Sequence[Configuration], compare: str | None, space: Space) -> list[Run]:
-    """The runs whose models may still be asked for, the best configuration's first (if one is complete yet).
+    """List the runs whose models may still be needed; that of the best configuration is first.
 
-    The best of each compared value is tested at the end; a configuration some of whose seeds are still to come may
-    become the best.
+    The best of each compared value is tested at the end. A configuration that is not complete may become the best.
+
+    Parameters
+    ----------
+    configurations
+        Those of the plan.
+    compare
+        The compared option, or None.
+    space
+        The space of the plan.
+
+    Returns
+    -------
+    list of Run
+        At most one for each configuration.
     """
     chosen = [find_best(configurations)]
     if compare is not None:
@@ -117,7 +158,7 @@ def list_wanted_runs(configurations: Sequence[Configuration], compare: str | Non
 
 
 def describe_edges(best: Configuration, space: Space) -> list[str]:
-    """One sentence for each numeric option whose best value is the smallest or largest that was listed."""
+    """Return a sentence for each numeric option whose best value is the smallest or the largest of its list."""
     notes = []
     for name, values in space.items():
         if isinstance(values, Range) or len(values) < 2 or not is_numeric(name) or None in values:
@@ -133,7 +174,7 @@ def describe_edges(best: Configuration, space: Space) -> list[str]:
 
 
 def describe_coverage(configurations: Sequence[Configuration]) -> str | None:
-    """A warning where configurations were scored on different questions, for want of words."""
+    """Return a warning if vocabularies differ, so that configurations were scored on different questions; else None."""
     runs = [run for item in configurations for run in item.runs if run.failed is None]
     covered = {run.covered for run in runs}
     if len(covered) < 2:

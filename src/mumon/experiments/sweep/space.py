@@ -1,4 +1,4 @@
-"""What a sweep tries: the options it knows, lists and ranges of their values, and the configurations these make."""
+"""What a sweep tries: options, lists and ranges of their values, and the configurations they make."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from mumon.utils.validation import check_float, check_integer
 Search = Literal["grid", "random"]
 Options = dict[str, Any]
 
-# The paper's rates, and three beyond them: at moderate corpus sizes the correct update is at its best above 0.1.
+# The paper's rates and three higher ones: on corpora of moderate size the correct update is best above 0.1.
 DEFAULT_RATES = (0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3)
 
-# What may be swept, by the kind of value it takes, each with the least it can be.
+# Options with numbers, and the least value of each.
 WHOLE_NUMBERS = {
     "epochs": 1,
     "window": 1,
@@ -33,29 +33,31 @@ WHOLE_NUMBERS = {
     "max_final_vocab": 1,
 }
 REAL_NUMBERS = {"alpha": 0.0, "min_alpha": 0.0, "sample": 0.0, "ns_exponent": -math.inf, "rate_exponent": 0.0}
-LINEAR_RANGES = (
-    "ns_exponent",
-    "rate_exponent",
-)  # ranges of the other reals are orders of magnitude, and drawn by their logarithms
-ZERO_ONE_SWITCHES = ("sg", "cbow_mean")  # switches that gensim writes as 0 and 1
+LINEAR_RANGES = ("ns_exponent", "rate_exponent")  # other reals are magnitudes and drawn by their logarithms
+ZERO_ONE_SWITCHES = ("sg", "cbow_mean")  # which gensim writes as 0 and 1
 SWITCHES = (*ZERO_ONE_SWITCHES, "exact", "shrink_windows", "shuffle")
 TEXT_VALUED = ("update", "unk")
 SWEEPABLE = ("alpha", *WHOLE_NUMBERS, *(name for name in REAL_NUMBERS if name != "alpha"), "update", *SWITCHES, "unk")
 FIXABLE = (*SWEEPABLE, *(field.name for field in fields(TextOptions)), "workers")
 
-WITHOUT_EFFECT = {"sg": ("update", "cbow_mean"), "exact": ("shared_negatives", "batch")}  # what means nothing with it
+WITHOUT_EFFECT = {
+    "sg": ("update", "cbow_mean"),
+    "exact": ("shared_negatives", "batch"),
+}  # options that do nothing when the switch is on
 
-# How people call an option, where it is not its own name.
+# What messages call an option, if not by its own name.
 LABELS = {"alpha": "rate", "min_alpha": "last rate", "vector_size": "dim", "sg": "objective"}
 OBJECTIVES = ("cbow", "sg")
 
-SIGNIFICANT_DIGITS = 4  # of a drawn number: it should fit into a command line
-MOST_MISSES = 100_000  # draws in a row that bring nothing new mean that there is nothing new
+SIGNIFICANT_DIGITS = 4  # of a drawn number, so that it can be typed
+MOST_MISSES = 100_000  # after this many draws without a new configuration there is none left
 
 
 @dataclass(frozen=True)
 class Range:
-    """All values from `low` to `high`, for a random search: whole numbers alike, others (but exponents) by logarithm.
+    """All values from `low` to `high`, for a random search.
+
+    Whole numbers and exponents are drawn uniformly, other numbers by their logarithm.
 
     >>> str(Range(0.01, 0.5))
     '0.01..0.5'
@@ -72,15 +74,36 @@ Space = dict[str, "list[Any] | Range"]
 
 
 def parse_values(name: str, text: str) -> list[Any] | Range:
-    """The values that a comma list (`0.05,0.1`) or a range (`0.01..0.5`) of an option names.
+    """Parse a comma list (`0.05,0.1`) or a range (`0.01..0.5`) of values.
 
+    Parameters
+    ----------
+    name
+        The option.
+    text
+        What the user wrote.
+
+    Returns
+    -------
+    list or Range
+        The values.
+
+    Raises
+    ------
+    OptionError
+        If a value does not fit the option.
+
+    Examples
+    --------
     >>> parse_values("window", "2,5,10"), parse_values("sg", "cbow,sg"), parse_values("alpha", "0.01..0.5")
     ([2, 5, 10], [0, 1], Range(low=0.01, high=0.5))
     """
     if ".." in text and name not in TEXT_VALUED:
         ends = text.split("..")
         if len(ends) != 2:
-            raise OptionError(f"{label(name)} is {text!r}; a range has two ends, such as 2..10, and stands alone")
+            raise OptionError(
+                f"{label(name)} is {text!r}; a range has two ends, such as 2..10, and no other values beside it"
+            )
         return _check_range(name, *(_parse_value(name, end) for end in ends))
     return [_parse_value(name, part) for part in text.split(",")]
 
@@ -112,7 +135,25 @@ def _check_range(name: str, low: Any, high: Any) -> Range:
 
 
 def normalise_value(name: str, value: Any) -> Any:
-    """A value as JSON keeps it, so that 1 and 1.0 and True are one where they mean the same."""
+    """Return a value as JSON has it, so that 1, 1.0 and True are equal if they mean the same.
+
+    Parameters
+    ----------
+    name
+        The option.
+    value
+        Any value for it.
+
+    Returns
+    -------
+    int, float, bool, str or None
+        The value.
+
+    Raises
+    ------
+    OptionError
+        If it is not a value of the option.
+    """
     if value is None and name in ("max_final_vocab", "unk"):
         return None
     if name in WHOLE_NUMBERS:
@@ -127,7 +168,25 @@ def normalise_value(name: str, value: Any) -> Any:
 
 
 def check_space(space: Mapping[str, Any] | None, search: Search) -> Space:
-    """A space of known options and sound values; without one, the default rates (all between them, if at random)."""
+    """Check the options and values of a space.
+
+    Parameters
+    ----------
+    space
+        Lists or ranges by option. None means the default rates; in a random search, the range between them.
+    search
+        Only a random search has ranges.
+
+    Returns
+    -------
+    dict
+        Lists of distinct values, or ranges.
+
+    Raises
+    ------
+    OptionError
+        If an option is unknown, or if one of its values cannot be used.
+    """
     if not space:
         ends = Range(DEFAULT_RATES[0], DEFAULT_RATES[-1])
         space = {"alpha": ends if search == "random" else DEFAULT_RATES}
@@ -145,15 +204,33 @@ def check_space(space: Mapping[str, Any] | None, search: Search) -> Space:
                 )
             checked[name] = _check_range(name, values.low, values.high)
             continue
-        given = [values] if isinstance(values, str) or not isinstance(values, Sequence) else values
-        checked[name] = list(dict.fromkeys(normalise_value(name, value) for value in given))
+        listed = [values] if isinstance(values, str) or not isinstance(values, Sequence) else values
+        checked[name] = list(dict.fromkeys(normalise_value(name, value) for value in listed))
         if not checked[name]:
             raise OptionError(f"{label(name)} has 0 values to try; give at least one")
     return checked
 
 
 def check_fixed(fixed: Mapping[str, Any] | None, space: Space) -> Options:
-    """Options that all runs share, none of which is swept."""
+    """Check the options that all runs share.
+
+    Parameters
+    ----------
+    fixed
+        Values by option.
+    space
+        The space, which must not have any of these options.
+
+    Returns
+    -------
+    dict
+        The values as JSON has them.
+
+    Raises
+    ------
+    OptionError
+        If an option is unknown or swept, or if its value cannot be used.
+    """
     for name in fixed or {}:
         if name in ("seed", "seeds"):
             raise OptionError("seed is not an option that runs share; give the sweep its seeds")
@@ -167,8 +244,31 @@ def check_fixed(fixed: Mapping[str, Any] | None, space: Space) -> Options:
 def list_configurations(
     space: Space, search: Search = "grid", draws: int | None = None, seed: int = 1
 ) -> list[Options]:
-    """Every cell of the grid, or the first `draws` different ones of a random sequence that only the seed decides.
+    """List every cell of a grid, or the first different ones of a random sequence.
 
+    Parameters
+    ----------
+    space
+        A checked space.
+    search
+        "grid" or "random".
+    draws
+        Number of random configurations.
+    seed
+        Decides the random sequence; more draws continue it.
+
+    Returns
+    -------
+    list of dict
+        Values by option. Cells that would train the same model under two names are there once.
+
+    Raises
+    ------
+    OptionError
+        If there are fewer different configurations than draws.
+
+    Examples
+    --------
     >>> list_configurations({"window": [2, 5], "alpha": [0.1, 0.2]})[1]
     {'window': 2, 'alpha': 0.2}
     >>> list_configurations({"alpha": Range(0.01, 0.5)}, "random", draws=2, seed=3)
@@ -186,7 +286,7 @@ def list_configurations(
 
 
 def _is_repeat(cell: Options, space: Space) -> bool:
-    """Whether another cell trains the very same: skip-gram has no update, and only fast kernels share noise words."""
+    """Return whether another cell trains the same: skip-gram has no update, only fast kernels share noise words."""
     idle = [name for switch, names in WITHOUT_EFFECT.items() if cell.get(switch) for name in names if name in cell]
     return any(cell[name] != space[name][0] for name in idle)  # type: ignore[index]
 
@@ -205,7 +305,7 @@ def _draw_configurations(space: Space, draws: int, seed: int) -> Iterator[Option
 
 
 def _draw_value(source: random.Random, name: str, values: list[Any] | Range) -> Any:
-    place = source.random()  # the one method whose sequence Python promises to keep
+    place = source.random()  # the only method whose sequence Python guarantees
     if isinstance(values, list):
         return values[int(place * len(values))]
     if name in WHOLE_NUMBERS:
@@ -218,23 +318,37 @@ def _draw_value(source: random.Random, name: str, values: list[Any] | Range) -> 
 
 
 def find_swept_options(space: Mapping[str, list[Any] | Range]) -> list[str]:
-    """The options that differ between configurations."""
+    """List the options that differ between configurations."""
     return [name for name, values in space.items() if isinstance(values, Range) or len(values) > 1]
 
 
 def is_numeric(name: str) -> bool:
-    """Whether the values of an option have an order."""
+    """Return whether the values of an option are numbers."""
     return name in WHOLE_NUMBERS or name in REAL_NUMBERS
 
 
 def label(name: str) -> str:
-    """How people call an option."""
+    """Return what messages call an option."""
     return LABELS.get(name, name.replace("_", " "))
 
 
 def format_value(name: str, value: Any) -> str:
-    """How people write a value of an option.
+    """Format a value of an option for people.
 
+    Parameters
+    ----------
+    name
+        The option.
+    value
+        Its value.
+
+    Returns
+    -------
+    str
+        The value.
+
+    Examples
+    --------
     >>> format_value("alpha", 0.1), format_value("sg", 1), format_value("exact", True)
     ('0.1', 'sg', 'yes')
     """
