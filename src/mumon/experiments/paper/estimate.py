@@ -181,9 +181,17 @@ def _measure_speed(system: str, dim: int, window: int, threads: int, corpus: Cor
 
     text = _generate_text(corpus.tokens, corpus.words, threads)
     settings = _create_model(system, window, threads).settings
-    bounds = {"seconds": CALIBRATION_SECONDS, "most_bytes": CALIBRATION_BYTES}
-    speed = measure_speed(text.sample.corpus, text.alike, corpus.words, dim, settings, math.inf, Progress(), **bounds)  # type: ignore[arg-type]
-    return speed.tokens_per_second
+    return measure_speed(
+        text.sample.corpus,
+        text.project,
+        corpus.words,
+        dim,
+        settings,
+        needed=math.inf,
+        progress=Progress(),
+        seconds=CALIBRATION_SECONDS,
+        most_bytes=CALIBRATION_BYTES,
+    ).tokens_per_second
 
 
 @functools.cache
