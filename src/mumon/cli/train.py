@@ -24,7 +24,7 @@ OTHER_OPTIONS = {
 def train(
     corpus: o.Corpus = None,
     output: o.Output = None,
-    objective: o.ObjectiveOption = None,
+    objective: o.Objective = None,
     update: o.UpdateOption = None,
     exact: o.Exact = None,
     cbow_sum: o.CbowSum = None,

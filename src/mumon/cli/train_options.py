@@ -8,13 +8,6 @@ from typing import Annotated, Any
 import typer
 
 
-class Objective(str, Enum):
-    """What each window trains."""
-
-    cbow = "cbow"
-    sg = "sg"
-
-
 class Update(str, Enum):
     """The CBOW update that is applied."""
 
@@ -59,7 +52,7 @@ Output = Annotated[
         "The model folder to write, or a file of vectors alone: .bin .txt .glove (not needed for an estimate).",
     ),
 ]
-ObjectiveOption = Annotated[Objective | None, option("--objective", "CBOW or skip-gram (default: cbow).")]
+Objective = Annotated[str | None, option("--objective", "cbow or sg, skip-gram (default: cbow).", metavar="NAME")]
 UpdateOption = Annotated[
     Update | None, option("--update", "CBOW's true gradient, or word2vec.c's update (default: correct).")
 ]
@@ -164,8 +157,6 @@ def build_model_options(options: dict[str, Any]) -> dict[str, Any]:
     """
     chosen = {PYTHON_NAMES.get(name, name): value for name, value in options.items() if value is not None}
     chosen = {name: value.value if isinstance(value, Enum) else value for name, value in chosen.items()}
-    if "objective" in chosen:
-        chosen["sg"] = int(chosen.pop("objective") == "sg")
     if "cbow_sum" in chosen:
         chosen["cbow_mean"] = int(not chosen.pop("cbow_sum"))
     if "fixed_window" in chosen:

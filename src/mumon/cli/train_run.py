@@ -137,8 +137,6 @@ def open_model(from_: str, model_options: dict[str, Any], progress: Progress) ->
     model = Word2Vec.load(from_, matrices=model_options.get("matrices", "memory"), progress=progress)
     if "backend" in model_options:
         model.backend = model_options["backend"]
-    if "sg" in model_options:
-        model_options["objective"] = "sg" if model_options["sg"] else "cbow"
     before = model.settings
     if model_options.get("objective", before.objective) != before.objective:  # which has numbers of its own
         model_options = {"shared_negatives": None, "batch": None, **model_options}

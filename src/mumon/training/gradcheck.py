@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mumon.kernels.layout import PADDING
-from mumon.training.objectives import OBJECTIVES, find_objective
+from mumon.training.objectives import OBJECTIVES, Window, find_objective
 from mumon.training.sampling import alias_table
 from mumon.training.settings import Settings
 from mumon.utils.validation import check_integer
@@ -67,9 +67,9 @@ class Problem:
     seed: np.uint64
 
     def contexts(self) -> list[list[int]]:
-        """The context words of every centre."""
+        """Return the places of the context words of every centre, relative to it."""
         places = zip(range(len(self.ids)), self.left, self.right, strict=True)
-        return [[int(self.ids[j]) for j in range(left, right) if j != i] for i, left, right in places]
+        return [[j - i for j in range(left, right) if j != i] for i, left, right in places]
 
     def draws(self, count: int) -> list[int]:
         """The first noise words that a kernel draws."""
@@ -152,7 +152,7 @@ def _make_problem(contexts: int, negative: int, dim: int, seed: int) -> Problem:
 
 def _make_loss(problem: Problem, settings: Settings) -> Callable[[], float]:
     """Return the loss of all windows as a function of the matrices, with the noise words that the kernel draws."""
-    centres, contexts, k = problem.ids.tolist(), problem.contexts(), problem.negative
+    contexts, k = problem.contexts(), problem.negative
     objective, shared, batch = settings.record, settings.shared_negatives, settings.batch
     if settings.exact:  # fresh ones for each pair of a vector and a word
         weights = [1.0] * k
@@ -161,12 +161,13 @@ def _make_loss(problem: Problem, settings: Settings) -> Callable[[], float]:
         noise = [[next(drawn) for _ in range(count)] for count in pairs]
     else:
         weights = [k / shared] * shared
-        sets = np.array(problem.draws(shared * -(-len(centres) // batch))).reshape(-1, shared).tolist()
-        noise = [[sets[i // batch]] * len(contexts[i]) for i in range(len(centres))]
-    return lambda: sum(
-        objective.window_loss(problem.source, problem.target, centre, context, words, weights, settings)
-        for centre, context, words in zip(centres, contexts, noise, strict=True)
-    )
+        sets = np.array(problem.draws(shared * -(-len(contexts) // batch))).reshape(-1, shared).tolist()
+        noise = [[sets[i // batch]] * len(context) for i, context in enumerate(contexts)]
+    windows = [
+        Window(int(problem.ids[i]), [int(problem.ids[i + offset]) for offset in offsets], offsets, noise[i], weights)
+        for i, offsets in enumerate(contexts)
+    ]
+    return lambda: sum(objective.window_loss(problem.source, problem.target, window, settings) for window in windows)
 
 
 def _take_step(problem: Problem, settings: Settings) -> tuple[Array, Array]:

@@ -47,20 +47,18 @@ class ObjectiveOptions(Protocol):
     def batch(self) -> int: ...
 
 
-class WindowLoss(Protocol):
-    """The loss of one window by the equations of `kernels/reference.py`."""
+@dataclass(frozen=True)
+class Window:
+    """A window, as the reference equations see it."""
 
-    def __call__(
-        self,
-        source: Array,
-        target: Array,
-        centre: int,
-        context: Sequence[int],
-        noise: Sequence[Sequence[int]],
-        weights: Sequence[float],
-        options: ObjectiveOptions,
-    ) -> float:
-        """Return the loss; `noise[j]` are the noise words of the window's j-th pair of a vector and a target word."""
+    centre: int
+    context: Sequence[int]
+    offsets: Sequence[int]  # the place of each context word relative to the centre: -1 is the word before it
+    noise: Sequence[Sequence[int]]  # the noise words of each pair of a vector and a target word
+    weights: Sequence[float]  # of each noise word
+
+
+WindowLoss = Callable[[Array, Array, Window, ObjectiveOptions], float]  # of source, target, a window and the options
 
 
 @dataclass(frozen=True)
@@ -129,7 +127,7 @@ class Objective:
     kernel_switches
         The arguments that its kernels take between the rate and the seed.
     window_loss
-        The loss of a window by the reference equations.
+        The loss of a window by the equations of `kernels/reference.py`.
     pairs
         How many pairs of a vector and a target word a window of C context words has: the exact kernel draws noise words
         for each.
@@ -204,16 +202,9 @@ def _load_cbow(exact: bool) -> Kernel:
     return cbow_exact if exact else cbow_fast
 
 
-def _cbow_window_loss(
-    source: Array,
-    target: Array,
-    centre: int,
-    context: Sequence[int],
-    noise: Sequence[Sequence[int]],
-    weights: Sequence[float],
-    options: ObjectiveOptions,
-) -> float:
-    return reference.cbow_loss(source, target, centre, context, noise[0], weights, options.cbow_mean)
+def _cbow_window_loss(source: Array, target: Array, window: Window, options: ObjectiveOptions) -> float:
+    noise, mean = window.noise[0], options.cbow_mean
+    return reference.cbow_loss(source, target, window.centre, window.context, noise, window.weights, mean)
 
 
 def cbow_buffer_bytes(options: ObjectiveOptions, columns: int) -> int:
@@ -256,16 +247,8 @@ def _load_skipgram(exact: bool) -> Kernel:
     return skipgram_exact if exact else skipgram_fast
 
 
-def _skipgram_window_loss(
-    source: Array,
-    target: Array,
-    centre: int,
-    context: Sequence[int],
-    noise: Sequence[Sequence[int]],
-    weights: Sequence[float],
-    options: ObjectiveOptions,
-) -> float:
-    return reference.skipgram_loss(source, target, centre, context, noise, weights)
+def _skipgram_window_loss(source: Array, target: Array, window: Window, options: ObjectiveOptions) -> float:
+    return reference.skipgram_loss(source, target, window.centre, window.context, window.noise, window.weights)
 
 
 def _skipgram_buffer_bytes(options: ObjectiveOptions, columns: int) -> int:

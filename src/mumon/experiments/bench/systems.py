@@ -18,9 +18,10 @@ from typing import Any, Literal
 
 from mumon.errors import OptionError
 from mumon.experiments.bench.work import Job, Work
+from mumon.training.objectives import CBOW, SKIPGRAM
 
 Objective = Literal["cbow", "sg"]
-OBJECTIVE_NAMES = {"cbow": "CBOW", "sg": "skip-gram"}
+OBJECTIVE_NAMES = {objective.name: objective.title for objective in (CBOW, SKIPGRAM)}
 INSTALL_COMMAND = 'pip install "mumon[bench]"'
 PLACEHOLDERS = ("corpus", "output", *(field.name for field in fields(Work)), "threads", "seed")
 REQUIRED_PLACEHOLDERS = ("corpus", "output")

@@ -13,6 +13,7 @@ import numpy as np
 
 from mumon.corpus import TextOptions
 from mumon.errors import OptionError
+from mumon.training.objectives import CBOW, SKIPGRAM
 from mumon.utils.validation import check_float, check_integer
 
 Search = Literal["grid", "random"]
@@ -41,13 +42,13 @@ SWEEPABLE = ("alpha", *WHOLE_NUMBERS, *(name for name in REAL_NUMBERS if name !=
 FIXABLE = (*SWEEPABLE, *(field.name for field in fields(TextOptions)), "workers")
 
 WITHOUT_EFFECT = {
-    "sg": ("update", "cbow_mean"),
+    "sg": SKIPGRAM.unused_options,
     "exact": ("shared_negatives", "batch"),
 }  # options that do nothing when the switch is on
 
 # What messages call an option, if not by its own name.
 LABELS = {"alpha": "rate", "min_alpha": "last rate", "vector_size": "dim", "sg": "objective"}
-OBJECTIVES = ("cbow", "sg")
+OBJECTIVES = (CBOW.name, SKIPGRAM.name)  # of sg=0 and sg=1
 
 SIGNIFICANT_DIGITS = 4  # of a drawn number, so that it can be typed
 MOST_MISSES = 100_000  # after this many draws without a new configuration there is none left
