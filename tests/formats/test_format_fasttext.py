@@ -178,7 +178,7 @@ def test_a_model_converts_to_any_format_with_its_words_vectors(gensims, tmp_path
     np.testing.assert_array_equal(read_vectors("v.vec").vectors, read_vectors(gensims[0]).vectors)
 
 
-def test_it_is_not_written(gensims, tmp_path):
+def test_fasttexts_own_format_is_not_written(gensims, tmp_path):
     refused(
         lambda: write_vectors(tmp_path / "v.bin", ["a"], np.ones((1, 2)), format="fasttext-bin"),
         "reads fasttext-bin and does not write it",

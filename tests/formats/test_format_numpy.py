@@ -139,7 +139,7 @@ def test_a_word_twice_counts_once(tmp_path, caplog):
     assert "left out 1 rows" in caplog.text
 
 
-def test_letters_that_there_are_not_are_refused(tmp_path):
+def test_impossible_characters_are_refused(tmp_path):
     words = np.array(WORDS)
     words.view(np.uint32)[1] = 0xD800
     npz(tmp_path / "v.npz", words=words)
@@ -222,7 +222,7 @@ def test_two_files_that_do_not_belong_together_are_refused(tmp_path, lines):
     refused(lambda: read_vectors(tmp_path / "v.npy"), "keep the 2 files together")
 
 
-def test_a_file_of_ones_own_is_not_written_over_by_the_second_file(tmp_path):
+def test_an_unrelated_file_is_not_overwritten_by_the_second_file(tmp_path):
     (tmp_path / "v.words.txt").write_text("my notes")
     refused(lambda: write_vectors(tmp_path / "v.npy", WORDS, VECTORS), "exists without v.npy", error=OptionError)
     assert (tmp_path / "v.words.txt").read_text() == "my notes" and left_over(tmp_path) == ["v.words.txt"]

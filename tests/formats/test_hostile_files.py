@@ -98,12 +98,12 @@ def wordy(folder, data):
         (lambda folder, data: pickle.loads(pickle.dumps(Path)), "crash AssertionError"),
     ],
 )
-def test_the_harness_notices_what_it_is_there_for(tmp_path, monkeypatch, read, name):
+def test_the_harness_notices_every_kind_of_problem(tmp_path, monkeypatch, read, name):
     problem = planted(tmp_path, monkeypatch, read)
     assert problem is None if name is None else problem[0].startswith(name)
 
 
-def test_a_short_run_of_the_fuzzer_finds_nothing_and_keeps_its_books(tmp_path):
+def test_a_short_run_of_the_fuzzer_finds_nothing_and_writes_its_ledger(tmp_path):
     ledger, names = tmp_path / "ledger.json", ["word2vec-bin", "model-config.json"]
     command = [sys.executable, str(FUZZ / "run.py"), "--executions", "3000", "--engine", "mutations", "--jobs", "2"]
     command += ["--target", ",".join(names), "--ledger", str(ledger), "--found", str(tmp_path / "found")]

@@ -143,7 +143,7 @@ few_words = st.sampled_from(["a", "b", "ab", "é", "e\u0301", "🙂", "BZh9", "a
 
 @laws
 @given(st.lists(st.lists(few_words | any_word.filter(bool), max_size=8), min_size=1, max_size=6), limits)
-def test_kept_words_of_files_come_back_where_they_were(sentences, limits):
+def test_frequent_words_of_files_come_back_where_they_were(sentences, limits):
     text = "\n".join(" ".join(sentence) for sentence in sentences)
     text = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace").replace("\0", "")
     words = [line.split() for line in text.removeprefix("\ufeff").split("\n")]
@@ -157,7 +157,7 @@ def test_kept_words_of_files_come_back_where_they_were(sentences, limits):
 
 @laws
 @given(st.lists(st.lists(few_words | any_word, min_size=1, max_size=8), min_size=1, max_size=6), limits)
-def test_kept_tokens_of_lists_come_back_where_they_were(sentences, limits):
+def test_frequent_tokens_of_lists_come_back_where_they_were(sentences, limits):
     repaired = [[w.encode("utf-8", "surrogatepass").decode("utf-8", "replace") for w in words] for words in sentences]
     check_kept(corpus_from_sentences(sentences), repaired, limits)
 

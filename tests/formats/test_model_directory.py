@@ -155,7 +155,7 @@ def test_files_that_do_not_fit_together_are_refused(tmp_path, damage, sentence):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a matter of POSIX")
-def test_a_pipe_or_device_in_the_place_of_a_file_is_not_waited_for(tmp_path):
+def test_a_pipe_or_device_instead_of_a_file_is_refused_at_once(tmp_path):
     save_model(tmp_path / "m", WORDS, COUNTS, VECTORS)
     for name, sentence in (("vocab.json", "has no vocab.json"), ("config.json", "has no config.json")):
         (tmp_path / "m" / name).unlink()

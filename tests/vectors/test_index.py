@@ -54,7 +54,7 @@ def test_nearly_all_true_neighbours_are_found(vectors, dtype):
     assert recall > 0.95 and naive > 0.95 and index.dtype == dtype
 
 
-def test_looking_at_more_rows_finds_more():
+def test_a_higher_expansion_search_finds_more():
     wv = WordVectors(WORDS, random_vectors())
     index = wv.index(connectivity=4, expansion_add=8, expansion_search=2)
     little = index.recall(sample=200)
@@ -79,7 +79,7 @@ def test_the_words_asked_about_are_no_answers(wv, index):
     assert wv.most_similar("w9", topn=0, indexer=index) == []
 
 
-def test_gensim_can_ask_it(wv, index):
+def test_gensim_can_use_an_index(wv, index):
     theirs = pytest.importorskip("gensim.models").KeyedVectors(D)
     theirs.add_vectors(WORDS, wv.vectors)
     found = theirs.most_similar("w9", topn=5, indexer=index)
@@ -94,7 +94,7 @@ def test_one_query_or_many_get_the_same_answers(wv, index, monkeypatch):
     np.testing.assert_array_equal(many, one)
 
 
-def test_rows_of_zeros_and_places_that_nothing_is_left_for():
+def test_rows_of_zeros_are_no_neighbours_and_missing_answers_are_marked():
     wv = WordVectors(["a", "zero", "b", "c"], np.array([[1, 0], [0, 0], [1, 1], [-1, 0]], np.float32))
     index = wv.index()
     assert len(index) == 3
@@ -105,7 +105,7 @@ def test_rows_of_zeros_and_places_that_nothing_is_left_for():
     assert WordVectors(["a"], np.zeros((1, 2))).index().most_similar("a") == []
 
 
-def test_it_comes_back_from_disk_for_the_same_vectors_only(tmp_path, wv, index):
+def test_an_index_loads_for_the_same_vectors_only(tmp_path, wv, index):
     path = tmp_path / "wv.index"
     index.save(path)
     assert left_over(tmp_path) == ["wv.index"]
@@ -137,7 +137,7 @@ def test_damaged_files_are_refused(tmp_path, wv, index):
     refused(lambda: Index.load(tmp_path / "absent", wv), "nothing at")
 
 
-def test_an_index_that_has_been_overtaken_says_so():
+def test_an_outdated_index_says_so():
     wv, other = (WordVectors(["a", "b"], np.eye(2)) for _ in range(2))
     index = wv.index()
     refused(lambda: other.most_similar("a", indexer=index), "other vectors", error=OptionError)
@@ -146,7 +146,7 @@ def test_an_index_that_has_been_overtaken_says_so():
     assert wv.index().most_similar("a")[0][0] == "c"
 
 
-def test_building_tells_how_far_it_is(monkeypatch):
+def test_building_shows_progress(monkeypatch):
     class Heard(Progress):
         def __init__(self):
             self.done = []

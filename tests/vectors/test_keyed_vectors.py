@@ -87,7 +87,7 @@ def test_gensim_3_names_say_the_new_one(name):
         assert hasattr(wv, new)
 
 
-def test_a_name_nobody_knows_is_an_ordinary_attribute_error():
+def test_an_unknown_name_is_an_ordinary_attribute_error():
     with pytest.raises(AttributeError, match=r"'WordVectors' object has no attribute 'nonsense'"):
         both()[0].nonsense  # noqa: B018
 
@@ -315,7 +315,7 @@ def test_attributes_are_not_copied_for_every_word_that_comes():
     assert wv.get_vecattr("w1", "language") == "en" and wv.get_vecattr("x999", "language") == 0
 
 
-def test_room_for_attributes_is_nobody_elses():
+def test_spare_room_of_attributes_is_not_shared():
     wv = WordVectors(WORDS, matrix(), np.arange(V))
     wv.add_vector("x", np.ones(D))
     twins = [WordVectors(list(wv), wv.vectors, wv.counts), copy.deepcopy(wv)]

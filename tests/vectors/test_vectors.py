@@ -227,7 +227,7 @@ def test_nearest_does_not_depend_on_the_blocks(ours, matrix, monkeypatch, block_
         np.testing.assert_allclose(scores[q], cosines[q, expected], atol=1e-5)
 
 
-def test_nearest_marks_places_that_nothing_is_left_for():
+def test_nearest_marks_missing_answers():
     wv = WordVectors(["a", "b"], np.eye(2, dtype=np.float32))
     indices, scores = wv.nearest(np.ones((1, 2)), topn=2, exclude=[[0]])
     assert indices.tolist() == [[1, -1]] and scores[0, 1] == -np.inf
