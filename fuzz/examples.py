@@ -1,4 +1,4 @@
-"""Whole little files of every kind, which the mutations start from, and what every refusal must look like."""
+"""Small whole files of every kind, from which the mutations start, and what every error must look like."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from mumon.word2vec import Word2Vec
 WORDS = ["the", "naïve", "new-york", "of"]
 CHECKPOINT = "epoch-1-block-1.mumon"
 MODEL_FILES = ("config.json", "vocab.json", "history.json", "model.safetensors")
-BETWEEN = b"\n====\n"  # two files in one input
-LONGEST_SENTENCE = 1000  # of a refusal, beside the names it repeats
+SEPARATOR = b"\n====\n"  # between two files in one input
+MAX_SENTENCE = 1000  # characters of an error, with the names that it repeats
 
 TEXTS = [
     b"the cat sat\non the mat \xff\n\nthe end",
@@ -40,15 +40,15 @@ TASKS = [
 
 
 def check_sentence(error: Exception) -> None:
-    """A refusal is one sentence on one line, which begins small and does not end in a full stop."""
+    """Check that an error is one sentence on one line, without a full stop."""
     message = str(error)
     assert message and message.isprintable(), f"not one printable line: {message!r}"
-    assert len(message) <= LONGEST_SENTENCE, f"{len(message)} characters: {message[:200]!r}"
+    assert len(message) <= MAX_SENTENCE, f"{len(message)} characters: {message[:200]!r}"
     assert not message.endswith("."), message
 
 
-def written(format: str, name: str = "v", dtype: str = "float32", counts: bool = False) -> dict[str, bytes]:
-    """Four words and their vectors in a format: the files that it takes."""
+def write_example(format: str, name: str = "v", dtype: str = "float32", counts: bool = False) -> dict[str, bytes]:
+    """Write four words and their vectors in a format; return the contents of its files by name."""
     values = np.random.default_rng(0).standard_normal((len(WORDS), 3)).astype(np.float32)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
@@ -57,48 +57,48 @@ def written(format: str, name: str = "v", dtype: str = "float32", counts: bool =
         return {file.name: file.read_bytes() for file in sorted(found.iterdir())}
 
 
-def vectors(format: str) -> bytes:
-    """The one file of a format."""
-    return written(format)["v"]
+def make_vectors(format: str) -> bytes:
+    """Return the only file of a format."""
+    return write_example(format)["v"]
 
 
-def archives() -> list[bytes]:
-    """NumPy's archives: ours of all kinds of numbers, and one that is packed."""
+def make_archives() -> list[bytes]:
+    """Make NumPy's archives: ours of all dtypes, and one that is compressed."""
     sink = io.BytesIO()
     np.savez_compressed(sink, words=np.array(WORDS), vectors=np.ones((4, 2)), counts=np.arange(4))
     kinds = (("float32", True), ("float16", False), ("int8", True))
-    return [*(written("npz", "v.npz", dtype, counts)["v.npz"] for dtype, counts in kinds), sink.getvalue()]
+    return [*(write_example("npz", "v.npz", dtype, counts)["v.npz"] for dtype, counts in kinds), sink.getvalue()]
 
 
 @functools.cache
-def _arrays() -> dict[str, bytes]:
-    """The files inside an archive of int8."""
-    with zipfile.ZipFile(io.BytesIO(written("npz", "v.npz", "int8", True)["v.npz"])) as archive:
+def _read_arrays() -> dict[str, bytes]:
+    """Return the files inside an archive of int8."""
+    with zipfile.ZipFile(io.BytesIO(write_example("npz", "v.npz", "int8", True)["v.npz"])) as archive:
         return {name.removesuffix(".npy"): archive.read(name) for name in archive.namelist()}
 
 
-def arrays() -> dict[str, bytes]:
-    """A dictionary of one's own to change."""
-    return dict(_arrays())
+def make_arrays() -> dict[str, bytes]:
+    """Return the arrays of an archive of int8, in a dictionary that may be changed."""
+    return dict(_read_arrays())
 
 
-def tables() -> list[bytes]:
-    """Vectors as Parquet, of all kinds of numbers, and a table as others write it."""
+def make_tables() -> list[bytes]:
+    """Make vectors as Parquet: ours of all dtypes, and a table as other programs write it."""
     sink = io.BytesIO()
     pq.write_table(pa.table({"word": WORDS, "vector": [[1.0, 2.0]] * 4, "count": [1, 2, 3, 4]}), sink)
     kinds = (("float32", True), ("float16", False), ("int8", True))
-    made = [written("parquet", "v.parquet", dtype, counts)["v.parquet"] for dtype, counts in kinds]
+    made = [write_example("parquet", "v.parquet", dtype, counts)["v.parquet"] for dtype, counts in kinds]
     return [*made, sink.getvalue()]
 
 
-def pairs(format: str, name: str, side: str) -> list[bytes]:
-    """The two files of a format in one, with counts and without."""
-    both = (written(format, name, counts=counts) for counts in (True, False))
-    return [BETWEEN.join([files[name], files[side]]) for files in both]
+def make_pairs(format: str, name: str, side: str) -> list[bytes]:
+    """Make the two files of a format as one input, with counts and without."""
+    both = (write_example(format, name, counts=counts) for counts in (True, False))
+    return [SEPARATOR.join([files[name], files[side]]) for files in both]
 
 
-def fasttexts() -> list[bytes]:
-    """fastText's models, with n-grams and without, of words and with labels."""
+def make_fasttexts() -> list[bytes]:
+    """Make fastText's models: with n-grams, without, and with labels."""
     models = []
     for kind, bucket, minn, maxn, labels in ((2, 5, 3, 6, 0), (1, 0, 0, 0, 0), (3, 4, 1, 2, 2)):
         words = [word.encode() for word in WORDS]
@@ -113,14 +113,14 @@ def fasttexts() -> list[bytes]:
 
 
 @functools.cache
-def small_model_files() -> dict[str, bytes]:
-    """The files of a model folder whose numbers are int8."""
-    return written("mumon", "m", "int8", True)
+def make_small_model_files() -> dict[str, bytes]:
+    """Make the files of a model folder of int8."""
+    return write_example("mumon", "m", "int8", True)
 
 
 @functools.cache
-def checkpoint_files() -> dict[str, bytes]:
-    """The files of a checkpoint between two epochs."""
+def make_checkpoint_files() -> dict[str, bytes]:
+    """Make the files of a checkpoint between two epochs."""
     with tempfile.TemporaryDirectory() as folder:
         kept = Checkpoints(folder, "1k")
         Word2Vec([["a", "b", "c"]] * 999, vector_size=2, min_count=1, workers=1, checkpoints=kept, progress=False)
@@ -128,16 +128,16 @@ def checkpoint_files() -> dict[str, bytes]:
 
 
 @functools.cache
-def model_files() -> dict[str, bytes]:
-    """The files of a model that was trained a little."""
+def make_model_files() -> dict[str, bytes]:
+    """Make the files of a model that was trained a little."""
     model = Word2Vec([["a", "b", "c"], ["b", "a"]] * 4, vector_size=2, min_count=1, epochs=2, workers=1, progress=False)
     with tempfile.TemporaryDirectory() as folder:
         model.save(Path(folder) / "m")
         return {name: (Path(folder) / "m" / name).read_bytes() for name in MODEL_FILES}
 
 
-def parquets() -> list[bytes]:
-    """Texts as Parquet, with and without a dictionary and packing."""
+def make_parquets() -> list[bytes]:
+    """Make texts as Parquet, with and without a dictionary and compression."""
     table = pa.table({"text": ["the cat sat", None, "on the mat"], "n": [1, 2, 3]})
     files = []
     for packing, dictionary in (("none", False), ("snappy", True), ("zstd", False)):
@@ -147,8 +147,8 @@ def parquets() -> list[bytes]:
     return files
 
 
-def plan() -> Plan:
-    """A plan with every kind of value that one has."""
+def make_plan() -> Plan:
+    """Make a plan with values of every kind."""
     return Plan(
         corpus="0" * 32,
         tokens=1000,
@@ -162,14 +162,14 @@ def plan() -> Plan:
     )
 
 
-def runs() -> bytes:
-    """Two finished runs, one of which failed."""
+def make_runs() -> bytes:
+    """Make two finished runs, one of which failed."""
     done = Run({"alpha": 0.1, "sg": 0}, 1, {"ws353": 60.5, "men": float("nan")}, 60.5, 9, 10, 2.5, 1.5)
     return _format_line(done) + _format_line(Run({"alpha": 9.0, "sg": 0}, 1, failed="the loss stopped being finite"))
 
 
-def result() -> bytes:
-    """The part of a sweep's result that a later call reads."""
+def make_result() -> bytes:
+    """Make the part of a sweep's result that a later call reads."""
     scores = {"ws353": {"dev": {"score": 1.0}}}
     tested = {"name": "best", "run": "0", "options": {}, "seed": 1, "model": "best.mumon", "scores": scores}
     return json.dumps({"tested": [tested], "comparisons": []}).encode()

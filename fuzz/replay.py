@@ -1,6 +1,6 @@
 """Read files as the fuzzer does, under the same limits: python fuzz/replay.py TARGET FILE…
 
-Prints for every file what it did. Without arguments the questions come from standard input, a line `TARGET FILE` each.
+Prints what each file did. Without arguments the files come from standard input, a line `TARGET FILE` for each.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from pathlib import Path
 from execution import Executor, limit_memory, on_alarm
 
 
-def questions() -> Iterator[tuple[str, Path]]:
+def read_arguments() -> Iterator[tuple[str, Path]]:
+    """Yield targets and files."""
     if sys.argv[1:]:
         for name in sys.argv[2:]:
             yield sys.argv[1], Path(name)
@@ -38,8 +39,8 @@ def main() -> None:
         for executor in executors.values():
             executor.warm_up()
         limit_memory()
-        for target, path in questions():
-            problem = executors[target].problem(path.read_bytes())
+        for target, path in read_arguments():
+            problem = executors[target].find_problem(path.read_bytes())
             answer = {"problem": problem and problem[1], "refusal": executors[target].refusal}
             print(json.dumps(answer), flush=True)
 

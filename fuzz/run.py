@@ -1,7 +1,7 @@
 """Fuzz the readers: python fuzz/run.py --executions 1000000 --jobs 2 --ledger fuzz/ledger.json
 
-Every target has a process of its own, which may grow by 256 MB and take 5 s over an input. What breaks a reader is
-kept in found/, with the reason beside it. Ends with 1 if anything was found.
+Every target has its own process, which may grow by 256 MB and take 5 s for an input. Inputs that break a reader are
+saved in found/, with the reason beside them. The exit code is 1 if anything was found.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from pathlib import Path
 from typing import Any
 
 from execution import HANG_SECONDS, MEMORY_BYTES
-from worker import State, keep
+from fuzz_process import State, save_finding
 
 HERE = Path(__file__).parent
-SILENCE = 6 * HANG_SECONDS  # a reader that is deaf to the alarm is stopped from outside, after
-START_SECONDS = 180  # kernels may have to be compiled first
+SILENCE_SECONDS = 6 * HANG_SECONDS  # after which a reader that does not react to the alarm is killed
+START_SECONDS = 180  # of the first inputs: kernels may have to be compiled
 
 
 def main() -> None:
-    options = parsed()
-    names = target_names() if options.target == "all" else options.target.split(",")
+    options = parse_arguments()
+    names = list_targets() if options.target == "all" else options.target.split(",")
     shares = {name: -(-options.executions // len(names)) for name in names}
     with ThreadPoolExecutor(options.jobs) as pool:
         rows = dict(zip(names, pool.map(lambda name: fuzz(name, shares[name], options), names), strict=True))
-    ledger = summary(rows, options)
+    ledger = summarise(rows, options)
     if options.ledger:
         options.ledger.write_text(json.dumps(ledger, indent=1) + "\n")
     print(f"{ledger['executions']:,} executions, {ledger['findings']} findings in {ledger['seconds']:.0f} s of readers")
@@ -41,7 +41,7 @@ def main() -> None:
         sys.exit(f"see {options.found}")
 
 
-def parsed() -> argparse.Namespace:
+def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--executions", type=int, default=100_000, help="in all targets together")
     parser.add_argument("--seconds", type=float, default=3600.0, help="at most, per target")
@@ -55,28 +55,28 @@ def parsed() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def target_names() -> list[str]:
+def list_targets() -> list[str]:
     from targets import TARGETS
 
     return list(TARGETS)
 
 
 def fuzz(name: str, executions: int, options: argparse.Namespace) -> dict[str, Any]:
-    """Fuzz one target; if its process dies, that is a finding, and another goes on."""
+    """Fuzz one target; a process that dies is a finding, and another one continues."""
     started = time.monotonic()
     memory = Path("/dev/shm")
     folder = Path(tempfile.mkdtemp(dir=memory if memory.is_dir() else None))
     state, seed = State(folder / "state", create=True), options.seed
     try:
         while state.executions < executions and (left := options.seconds - (time.monotonic() - started)) > 0:
-            reason = work(name, folder, executions, left, seed, options)
+            reason = run_process(name, folder, executions, left, seed, options)
             state = State(folder / "state")
             if reason is None:
                 break
             if not state.executions:
                 raise RuntimeError(f"{name} cannot be fuzzed: {reason}")
-            state.found()
-            keep(options.found, name, state.input, reason)
+            state.count_finding()
+            save_finding(options.found, name, state.input, reason)
             seed += 1_000_003
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -85,38 +85,39 @@ def fuzz(name: str, executions: int, options: argparse.Namespace) -> dict[str, A
     return {"executions": state.executions, "seconds": round(seconds, 1), "findings": state.findings}
 
 
-def work(
+def run_process(
     name: str, folder: Path, executions: int, seconds: float, seed: int, options: argparse.Namespace
 ) -> str | None:
-    """Run a process to its end, or until it does nothing any more; why it died, if it did."""
+    """Run a process until it ends or makes no progress; return why it died, or None."""
     shutil.rmtree(folder / "corpus", ignore_errors=True)
-    command = [sys.executable, str(HERE / "worker.py"), name, "--folder", str(folder), "--found", str(options.found)]
-    command += ["--engine", options.engine, "--executions", str(executions), "--seconds", str(seconds)]
+    command = [sys.executable, str(HERE / "fuzz_process.py"), name, "--folder", str(folder)]
+    command += ["--found", str(options.found), "--engine", options.engine, "--executions", str(executions)]
+    command += ["--seconds", str(seconds), "--seed", str(seed)]
     with (folder / "log").open("wb") as log:
-        process = subprocess.Popen([*command, "--seed", str(seed)], stdout=log, stderr=log, env=environment(folder))
+        process = subprocess.Popen(command, stdout=log, stderr=log, env=make_environment(folder))
         before, since, limit = -1, time.monotonic(), float(START_SECONDS)
         while process.poll() is None:
             time.sleep(0.2)
             now = State(folder / "state").executions
             if now != before:
-                before, since, limit = now, time.monotonic(), START_SECONDS if now < 100 else SILENCE
+                before, since, limit = now, time.monotonic(), START_SECONDS if now < 100 else SILENCE_SECONDS
             elif time.monotonic() - since > limit:
                 process.kill()
                 process.wait()
-                return f"hang: nothing for {limit:.0f} s, and deaf to the alarm"
+                return f"hang: no progress for {limit:.0f} s, and no reaction to the alarm"
     if process.returncode == 0:
         return None
     end = (folder / "log").read_text("utf-8", "replace")[-4000:]
     return f"crash: the process ended with {process.returncode}\n{end}"
 
 
-def environment(folder: Path) -> dict[str, str]:
-    """One thread, two arenas, and large blocks given back at once: else the address space fills up with free memory."""
+def make_environment(folder: Path) -> dict[str, str]:
+    """Allow one thread and two arenas, and free large blocks at once: free memory would fill the address space."""
     malloc = {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "131072"}
     return {**os.environ, **malloc, "OMP_NUM_THREADS": "1", "TMPDIR": str(folder)}
 
 
-def summary(rows: dict[str, dict[str, Any]], options: argparse.Namespace) -> dict[str, Any]:
+def summarise(rows: dict[str, dict[str, Any]], options: argparse.Namespace) -> dict[str, Any]:
     from mumon import __version__
 
     totals = {key: round(sum(row[key] for row in rows.values()), 1) for key in ("executions", "seconds", "findings")}

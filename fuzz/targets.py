@@ -1,8 +1,8 @@
 """What is fuzzed: each target reads one kind of file with the reader that mumon's users reach.
 
-A target's `read` gets a folder and the bytes of a file. It may raise MumonError; whatever it gives back must hold
-together, or it raises AssertionError. To add a target, write a `read` and put it into TARGETS with a few seeds: whole
-files that the mutations start from. What is in seeds/NAME is read as well.
+A target's `read` gets a folder and the bytes of a file. It may raise MumonError; what it returns must be consistent, or
+it raises AssertionError. To add a target, write a `read` and put it into TARGETS with a few seeds: whole files from
+which the mutations start. The files in seeds/NAME are seeds, too.
 """
 
 from __future__ import annotations
@@ -49,19 +49,19 @@ PACKERS: Sequence[Callable[[bytes], bytes]] = (
 
 @dataclass(frozen=True)
 class Target:
-    """A reader and the files that its fuzzing starts from."""
+    """A reader and the files from which its fuzzing starts."""
 
     read: Read
     seeds: Sequence[bytes]
 
 
-def seeds_of(name: str) -> list[bytes]:
-    """The seeds of a target: those made by code, and the hostile files that are kept."""
-    kept = sorted((SEEDS / name).iterdir()) if (SEEDS / name).is_dir() else []
-    return [*TARGETS[name].seeds, *(path.read_bytes() for path in kept)]
+def load_seeds(name: str) -> list[bytes]:
+    """Return the seeds of a target: those made by code, and the hostile files in its folder."""
+    stored = sorted((SEEDS / name).iterdir()) if (SEEDS / name).is_dir() else []
+    return [*TARGETS[name].seeds, *(path.read_bytes() for path in stored)]
 
 
-def _vectors(format: str | None, name: str = "v") -> Read:
+def _read_vectors(format: str | None, name: str = "v") -> Read:
     def read(folder: Path, data: bytes) -> None:
         path = folder / name
         path.write_bytes(data)
@@ -70,37 +70,37 @@ def _vectors(format: str | None, name: str = "v") -> Read:
     return read
 
 
-def _detected(folder: Path, data: bytes) -> None:
-    """Any bytes under any name: the first byte chooses the extension."""
+def _read_detected(folder: Path, data: bytes) -> None:
+    """Read any bytes under any name: the first byte chooses the extension."""
     path = folder / f"v{SUFFIXES[data[0] % len(SUFFIXES)] if data else ''}"
     path.write_bytes(data[1:])
     detect(path)
     check_vectors(read_vectors(path))
 
 
-def _packed(folder: Path, data: bytes) -> None:
-    """Bytes that are packed whole: the first byte chooses how, the format and the extension."""
+def _read_compressed(folder: Path, data: bytes) -> None:
+    """Read compressed bytes: the first byte chooses the compression, the format and the extension."""
     choice = data[0] if data else 0
     name = f"v{SUFFIXES[choice // 4 % 4]}"
-    _vectors((None, "word2vec-text", "word2vec-bin", "glove")[choice // 16 % 4], name)(
+    _read_vectors((None, "word2vec-text", "word2vec-bin", "glove")[choice // 16 % 4], name)(
         folder, PACKERS[choice % 4](data[1:])
     )
 
 
-def _pair(format: str, name: str, side: str) -> Read:
-    """Two files in one: a line of equals signs parts them."""
+def _read_pair(format: str, name: str, side: str) -> Read:
+    """Make a reader of two files in one input, which a line of equals signs separates."""
 
     def read(folder: Path, data: bytes) -> None:
-        first, _, second = data.partition(examples.BETWEEN)
+        first, _, second = data.partition(examples.SEPARATOR)
         (folder / side).write_bytes(second)
-        _vectors(format, name)(folder, first)
+        _read_vectors(format, name)(folder, first)
 
     return read
 
 
-def _array(folder: Path, data: bytes) -> None:
-    """One array of an archive, with the checksum that it should have; the first byte chooses which."""
-    files = examples.arrays()
+def _read_array(folder: Path, data: bytes) -> None:
+    """Replace one array of an archive, and correct its checksum; the first byte chooses which."""
+    files = examples.make_arrays()
     files[list(files)[data[0] % len(files) if data else 0]] = data[1:]
     with zipfile.ZipFile(folder / "v.npz", "w") as archive:
         for name, content in files.items():
@@ -108,9 +108,9 @@ def _array(folder: Path, data: bytes) -> None:
     check_vectors(read_vectors(folder / "v.npz", "npz"))
 
 
-def _fasttext(folder: Path, data: bytes) -> None:
+def _read_fasttext(folder: Path, data: bytes) -> None:
     path = folder / "m.bin"
-    path.unlink(missing_ok=True)  # the one before may still be mapped
+    path.unlink(missing_ok=True)  # the previous file may still be mapped
     path.write_bytes(data)
     loaded = read_vectors(path, "fasttext-bin")
     check_vectors(loaded)
@@ -123,12 +123,12 @@ def _fasttext(folder: Path, data: bytes) -> None:
             examples.check_sentence(error)
 
 
-def _small_model(folder: Path, data: bytes) -> None:
-    """The matrix of a folder of int8 replaced."""
+def _read_small_model(folder: Path, data: bytes) -> None:
+    """Replace the matrix of a model folder of int8."""
     path = folder / "int8.mumon"
     if not path.exists():
         path.mkdir()
-        for file, content in examples.small_model_files().items():
+        for file, content in examples.make_small_model_files().items():
             (path / file).write_bytes(content)
     (path / "model.safetensors").unlink(missing_ok=True)
     (path / "model.safetensors").write_bytes(data)
@@ -136,7 +136,7 @@ def _small_model(folder: Path, data: bytes) -> None:
 
 
 def check_vectors(loaded: Any) -> None:
-    """Words and rows agree, no word comes twice, and every number is one."""
+    """Check that words and rows agree, that no word is repeated, and that every number is finite."""
     assert loaded.vectors.shape[0] == len(loaded.words) == len(set(loaded.words)) > 0
     assert loaded.vectors.ndim == 2 and loaded.vectors.shape[1] > 0 and loaded.vectors.dtype == np.float32
     assert np.isfinite(loaded.vectors).all()
@@ -144,14 +144,14 @@ def check_vectors(loaded: Any) -> None:
     "".join(loaded.words).encode()
 
 
-def _model(name: str) -> Read:
-    """One file of a model folder replaced, the others as they were saved."""
+def _read_model(name: str) -> Read:
+    """Make a reader of a model folder with one file replaced."""
 
     def read(folder: Path, data: bytes) -> None:
         path = folder / f"{name}.mumon"
         if not path.exists():
             path.mkdir()
-            for file, content in examples.model_files().items():
+            for file, content in examples.make_model_files().items():
                 (path / file).write_bytes(content)
         (path / name).write_bytes(data)
         try:
@@ -168,12 +168,12 @@ def _model(name: str) -> Read:
     return read
 
 
-def _checkpoint(folder: Path, data: bytes) -> None:
-    """The state of a checkpoint, with checksums for the files that are there; training goes on from what is read."""
+def _read_checkpoint(folder: Path, data: bytes) -> None:
+    """Replace the state of a checkpoint, with checksums of its other files, and restore the position of the run."""
     path = folder / "kept" / examples.CHECKPOINT
     if not path.exists():
         path.mkdir(parents=True)
-        for file, content in examples.checkpoint_files().items():
+        for file, content in examples.make_checkpoint_files().items():
             (path / file).write_bytes(content)
     (path / STATE_NAME).write_bytes(data)
     loaded, state = read_checkpoint(path)
@@ -183,7 +183,7 @@ def _checkpoint(folder: Path, data: bytes) -> None:
     assert np.isfinite(schedule.rate(0))
 
 
-def _vocabulary(folder: Path, data: bytes) -> None:
+def _read_vocabulary(folder: Path, data: bytes) -> None:
     path = folder / "vocab.txt"
     path.write_bytes(data)
     vocabulary = Vocabulary.load(path)
@@ -191,7 +191,7 @@ def _vocabulary(folder: Path, data: bytes) -> None:
     assert vocabulary.counts.min() >= 0 and vocabulary.counts.sum() >= 0
 
 
-def _corpus(name: str, options: TextOptions) -> Read:
+def _read_corpus(name: str, options: TextOptions) -> Read:
     def read(folder: Path, data: bytes) -> None:
         path, table = folder / name, ByteTable(1 << 10)
         path.write_bytes(data)
@@ -204,8 +204,8 @@ def _corpus(name: str, options: TextOptions) -> Read:
     return read
 
 
-def _task(folder: Path, data: bytes) -> None:
-    """The first byte chooses the kind of task."""
+def _read_task_file(folder: Path, data: bytes) -> None:
+    """Read a task; the first byte chooses its kind."""
     path = folder / "task.txt"
     path.write_bytes(data[1:])
     task = read_task(path, kind=(None, "similarity", "analogy", "categories", "outliers")[data[0] % 5 if data else 0])
@@ -214,55 +214,57 @@ def _task(folder: Path, data: bytes) -> None:
     task.fold("dev"), task.groups()
 
 
-def _plan(folder: Path, data: bytes) -> None:
+def _read_plan(folder: Path, data: bytes) -> None:
     path = folder / "sweep.json"
     path.write_bytes(data)
     old = plan._read_plan(path)
-    for new in (examples.plan(), old):
+    for new in (examples.make_plan(), old):
         new.differs(old), old.differs(new)
 
 
-def _runs(folder: Path, data: bytes) -> None:
+def _read_runs(folder: Path, data: bytes) -> None:
     (folder / runs.RUNS_NAME).write_bytes(data)
     for run in runs.RunLog(folder).runs.values():
         runs._format_line(run)
 
 
-def _result(folder: Path, data: bytes) -> None:
+def _read_result(folder: Path, data: bytes) -> None:
     (folder / result.RESULT_NAME).write_bytes(data)
     result.read_earlier_tests(folder)
 
 
-_TEXT, _BINARY = examples.vectors("word2vec-text"), examples.vectors("word2vec-bin")
-_GLOVE, _MODEL = examples.vectors("glove"), examples.model_files()
-_OTHERS = examples.archives()[:1] + examples.tables()[:1] + examples.fasttexts()[:1]
+_TEXT, _BINARY = examples.make_vectors("word2vec-text"), examples.make_vectors("word2vec-bin")
+_GLOVE, _MODEL = examples.make_vectors("glove"), examples.make_model_files()
+_OTHERS = examples.make_archives()[:1] + examples.make_tables()[:1] + examples.make_fasttexts()[:1]
 
 TARGETS = {
-    "word2vec-text": Target(_vectors("word2vec-text"), [_TEXT]),
-    "word2vec-bin": Target(_vectors("word2vec-bin"), [_BINARY]),
-    "glove": Target(_vectors("glove"), [_GLOVE]),
-    "npz": Target(_vectors("npz", "v.npz"), examples.archives()),
-    "npz-array": Target(_array, [bytes([n]) + data for n, data in enumerate(examples.arrays().values())]),
-    "npy": Target(_pair("npy", "v.npy", "v.words.txt"), examples.pairs("npy", "v.npy", "v.words.txt")),
+    "word2vec-text": Target(_read_vectors("word2vec-text"), [_TEXT]),
+    "word2vec-bin": Target(_read_vectors("word2vec-bin"), [_BINARY]),
+    "glove": Target(_read_vectors("glove"), [_GLOVE]),
+    "npz": Target(_read_vectors("npz", "v.npz"), examples.make_archives()),
+    "npz-array": Target(_read_array, [bytes([n]) + data for n, data in enumerate(examples.make_arrays().values())]),
+    "npy": Target(_read_pair("npy", "v.npy", "v.words.txt"), examples.make_pairs("npy", "v.npy", "v.words.txt")),
     "projector": Target(
-        _pair("projector", "v.tsv", "v.metadata.tsv"), examples.pairs("projector", "v.tsv", "v.metadata.tsv")
+        _read_pair("projector", "v.tsv", "v.metadata.tsv"), examples.make_pairs("projector", "v.tsv", "v.metadata.tsv")
     ),
-    "parquet": Target(_vectors("parquet", "v.parquet"), examples.tables()),
-    "fasttext": Target(_fasttext, examples.fasttexts()),
-    "model-int8": Target(_small_model, [examples.small_model_files()["model.safetensors"]]),
-    "detect": Target(_detected, [b"\0" + data for data in (_TEXT, _BINARY, _GLOVE, *_OTHERS)]),
-    "packed": Target(_packed, [bytes([n]) + data for n in range(4) for data in (_TEXT, _BINARY, _GLOVE)]),
-    "damaged-packed": Target(_vectors(None), [pack(data) for pack in PACKERS for data in (_TEXT, _BINARY)]),
-    **{f"model-{name}": Target(_model(name), [content]) for name, content in _MODEL.items()},
-    "checkpoint": Target(_checkpoint, [examples.checkpoint_files()[STATE_NAME]]),
-    "vocabulary": Target(_vocabulary, [b"the 9\nnew york 4\nof\t3\n"]),
-    "corpus-plain": Target(_corpus("c.txt", TextOptions()), examples.TEXTS),
-    "corpus-packed": Target(_corpus("c", TextOptions(lowercase=True)), [p(t) for p in PACKERS for t in examples.TEXTS]),
-    "corpus-running": Target(_corpus("c.txt", TextOptions(tokenize=True, lowercase=True)), examples.TEXTS),
-    "corpus-json": Target(_corpus("c.jsonl", TextOptions()), [b'{"text": "a b"}\n{"text": null, "n": [1.5]}\n']),
-    "corpus-parquet": Target(_corpus("c.parquet", TextOptions()), examples.parquets()),
-    "task": Target(_task, [bytes([n]) + data for n in range(5) for data in examples.TASKS]),
-    "sweep-plan": Target(_plan, [json.dumps(examples.plan().to_json()).encode()]),
-    "sweep-runs": Target(_runs, [examples.runs()]),
-    "sweep-result": Target(_result, [examples.result()]),
+    "parquet": Target(_read_vectors("parquet", "v.parquet"), examples.make_tables()),
+    "fasttext": Target(_read_fasttext, examples.make_fasttexts()),
+    "model-int8": Target(_read_small_model, [examples.make_small_model_files()["model.safetensors"]]),
+    "detect": Target(_read_detected, [b"\0" + data for data in (_TEXT, _BINARY, _GLOVE, *_OTHERS)]),
+    "packed": Target(_read_compressed, [bytes([n]) + data for n in range(4) for data in (_TEXT, _BINARY, _GLOVE)]),
+    "damaged-packed": Target(_read_vectors(None), [pack(data) for pack in PACKERS for data in (_TEXT, _BINARY)]),
+    **{f"model-{name}": Target(_read_model(name), [content]) for name, content in _MODEL.items()},
+    "checkpoint": Target(_read_checkpoint, [examples.make_checkpoint_files()[STATE_NAME]]),
+    "vocabulary": Target(_read_vocabulary, [b"the 9\nnew york 4\nof\t3\n"]),
+    "corpus-plain": Target(_read_corpus("c.txt", TextOptions()), examples.TEXTS),
+    "corpus-packed": Target(
+        _read_corpus("c", TextOptions(lowercase=True)), [p(t) for p in PACKERS for t in examples.TEXTS]
+    ),
+    "corpus-running": Target(_read_corpus("c.txt", TextOptions(tokenize=True, lowercase=True)), examples.TEXTS),
+    "corpus-json": Target(_read_corpus("c.jsonl", TextOptions()), [b'{"text": "a b"}\n{"text": null, "n": [1.5]}\n']),
+    "corpus-parquet": Target(_read_corpus("c.parquet", TextOptions()), examples.make_parquets()),
+    "task": Target(_read_task_file, [bytes([n]) + data for n in range(5) for data in examples.TASKS]),
+    "sweep-plan": Target(_read_plan, [json.dumps(examples.make_plan().to_json()).encode()]),
+    "sweep-runs": Target(_read_runs, [examples.make_runs()]),
+    "sweep-result": Target(_read_result, [examples.make_result()]),
 }

@@ -73,7 +73,7 @@ def planted(tmp_path, monkeypatch, read):
     monkeypatch.setitem(targets.TARGETS, "planted", targets.Target(read, [b"seed"]))
     before = signal.signal(signal.SIGALRM, execution.on_alarm)
     try:
-        return execution.Executor("planted", tmp_path).problem(b"data")
+        return execution.Executor("planted", tmp_path).find_problem(b"data")
     finally:
         signal.signal(signal.SIGALRM, before)
 

@@ -67,7 +67,7 @@ class _Array:
                 "save the arrays again"
             )
 
-    def blocks(self, rows: int, step: int) -> Iterator[NDArray[Any]]:
+    def read_blocks(self, rows: int, step: int) -> Iterator[NDArray[Any]]:
         return read_array_blocks(self._stream, self.layout, rows, step, self.where)
 
 
@@ -117,7 +117,7 @@ def _make_error(path: Path, error: Exception) -> FormatError:
 def _read_blocks(path: Path, arrays: dict[str, _Array], rows: int) -> Iterator[Block]:
     widest = max(array.layout.row_bytes for array in arrays.values())
     step = max(1, BLOCK_BYTES // max(widest, 4 * arrays["vectors"].layout.shape[1]))
-    parts = {name: array.blocks(rows, step) for name, array in arrays.items()}
+    parts = {name: array.read_blocks(rows, step) for name, array in arrays.items()}
     for start in range(0, rows, step):
         try:
             values = {name: next(part) for name, part in parts.items()}

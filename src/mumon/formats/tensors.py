@@ -51,11 +51,11 @@ class TensorWriter:
         self._file, self._dim, self._dtype = file, dim, dtype
         self._rows, self._scales, self._output = 0, [np.zeros(0, np.float32)], output
         most = MAX_ROWS if rows is None else rows + 1
-        room = len(self._header(most, most))
+        room = len(self._format_header(most, most))
         self._room = room + -room % 8  # the data begins 8-byte aligned
         file.write(bytes(8 + self._room))
 
-    def _header(self, rows: int, output_rows: int) -> bytes:
+    def _format_header(self, rows: int, output_rows: int) -> bytes:
         width = np.dtype(NUMPY_DTYPES[DTYPE_CODES[self._dtype]]).itemsize
         tensors = {"embeddings": (DTYPE_CODES[self._dtype], [rows, self._dim], width)}
         if self._dtype == "int8":
@@ -92,7 +92,7 @@ class TensorWriter:
         if output is not None:
             for start in range(0, len(output), ROWS_AT_ONCE):
                 self._write(output[start : start + ROWS_AT_ONCE], "<f4")
-        header = self._header(self._rows, output_rows)
+        header = self._format_header(self._rows, output_rows)
         self._file.seek(0)
         self._file.write(self._room.to_bytes(8, "little") + header.ljust(self._room))
 

@@ -187,15 +187,15 @@ class _HeaderWriter:
 
     def __init__(self, file: IO[bytes], source: Source) -> None:
         self._file, self._dim = file, source.dim
-        self._room = len(self._line(MAX_ROWS if source.rows is None else source.rows))
+        self._room = len(self._format_line(MAX_ROWS if source.rows is None else source.rows))
         file.write(b" " * (self._room - 1) + b"\n")
 
-    def _line(self, rows: int) -> bytes:
+    def _format_line(self, rows: int) -> bytes:
         return f"{rows} {self._dim}\n".encode()
 
     def fill(self, rows: int) -> None:
         self._file.seek(0)
-        self._file.write(self._line(rows).rstrip(b"\n").ljust(self._room - 1))
+        self._file.write(self._format_line(rows).rstrip(b"\n").ljust(self._room - 1))
 
 
 def write_text(path: Path, source: Source, dtype: str) -> None:

@@ -93,7 +93,7 @@ class Index(RowIndex):
             raise FormatError(
                 f"the vector of {self.wv.index_to_key[bad]!r} holds nan or inf; no index can be made of it"
             )
-        vectors, norms, *_ = self.wv._snapshot()
+        vectors, norms, *_ = self.wv._take_snapshot()
         progress.start("index", self._rows, "rows")
         for start in range(0, self._rows, BUILD_ROWS):
             lengths = norms[start : min(start + BUILD_ROWS, self._rows)]
@@ -192,7 +192,7 @@ class Index(RowIndex):
         counts = np.array([len(matches.keys)]) if single else np.asarray(matches.counts)
         rows = np.zeros((len(queries), count), np.int64)
         rows[:, : int(counts.max())] = np.atleast_2d(matches.keys)[:, : int(counts.max())]
-        vectors, norms, *_ = self.wv._snapshot()
+        vectors, norms, *_ = self.wv._take_snapshot()
         exact = np.einsum("qcd,qd->qc", vectors[rows], queries) / norms[rows]
         exact[np.arange(count) >= counts[:, None]] = -np.inf
         return rows, exact

@@ -93,11 +93,11 @@ class Attributes(Lookup):
         The value; 0 if it was set for other words only.
         """
         index = self.get_index(key)
-        values = self._vecattrs(attr)
+        values = self._find_vecattr(attr)
         value = values[index] if index < len(values) else np.zeros(1, values.dtype)[0]
         return value.item() if isinstance(value, np.generic) else value
 
-    def _vecattrs(self, attr: str) -> NDArray[Any]:
+    def _find_vecattr(self, attr: str) -> NDArray[Any]:
         if attr not in self.expandos:
             names = ", ".join(map(repr, self.expandos))
             known = f"there are {names}" if names else "there are none"

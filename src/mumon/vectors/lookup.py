@@ -125,7 +125,7 @@ class Lookup(Storage):
         -------
         (V, D) array of float32
         """
-        vectors, norms, *_ = self._snapshot()
+        vectors, norms, *_ = self._take_snapshot()
         lengths = norms[:, None]
         return np.divide(vectors, lengths, out=np.zeros(vectors.shape, np.float32), where=lengths > 0)
 

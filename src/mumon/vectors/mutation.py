@@ -87,7 +87,7 @@ class Mutation(Attributes):
         chosen = np.ones_like(new) if replace else new
         places = [self.key_to_index[name] for name in names]
         if replace and not new.all():
-            self._writable()[places] = rows
+            self._make_writable()[places] = rows
         for attr, extra in values.items():
             self.expandos[attr][np.array(places, np.int64)[chosen]] = extra[chosen]
         self.norms = None
@@ -120,7 +120,7 @@ class Mutation(Attributes):
         """Sort the rows, the most frequent words first; of equally frequent ones the last comes first, as in gensim."""
         if not len(self):
             return
-        self._vecattrs("count")
+        self._find_vecattr("count")
         self._lengthen_attributes()
         counts = self.expandos["count"]
         order = np.lexsort((-np.arange(len(counts)), -counts))
@@ -140,7 +140,7 @@ class Mutation(Attributes):
 
     def unit_normalize_all(self) -> None:
         """Scale every vector to length 1, in place; rows of zeros stay. Do not continue training after that."""
-        rows = self._writable()
+        rows = self._make_writable()
         lengths = self._norms.get(rows)[:, None]
         np.divide(rows, lengths, out=rows, where=lengths > 0)
         self.norms = None
@@ -183,7 +183,7 @@ class Mutation(Attributes):
 
         wanted = {str(key): row for key, row in self.key_to_index.items()} if self.integer_keys else self.key_to_index
         places, rows = read_common_rows(fname, wanted, self.vector_size, binary, encoding, unicode_errors)
-        self._writable()[places] = rows
+        self._make_writable()[places] = rows
         locks = self.vectors_lockf
         self.vectors_lockf = np.full(len(self), locks[0], np.float32) if len(locks) == 1 else locks.copy()
         self.vectors_lockf[places] = lockf
@@ -197,7 +197,7 @@ class Mutation(Attributes):
             return
         if end > len(self.vectors):
             self._grow(end)
-        self._writable()[start:end] = rows
+        self._make_writable()[start:end] = rows
         self.index_to_key[start:end] = keys  # after the rows: another thread may be looking for neighbours
         self._lengthen_attributes()
         self.key_to_index.update(zip(keys, range(start, end), strict=True))
@@ -212,7 +212,7 @@ class Mutation(Attributes):
         self.vectors = room[:rows]
         self._room = room
 
-    def _writable(self) -> Floats:
+    def _make_writable(self) -> Floats:
         if not self.vectors.flags.writeable:
             self.vectors = self.vectors.copy()
         return self.vectors

@@ -208,7 +208,7 @@ class Search(Lookup):
         >>> wv.nearest(np.eye(2), topn=2, exclude=[[0], []])[0].tolist()
         [[1, 2], [2, 1]]
         """
-        now = self._snapshot()
+        now = self._take_snapshot()
         rows = _find_range(now, clip_start, clip_end, None)
         return neighbours.find_nearest(now.vectors, now.norms, queries, check_topn(topn), exclude, rows)
 
@@ -281,7 +281,7 @@ class Search(Lookup):
     def _ask_consistently(self, ask: Callable[[], T]) -> tuple[T, Snapshot]:
         """Return what `ask` finds about the words of a question, and the vectors in which it was found."""
         while True:
-            vectors, found, now = self._vectors, ask(), self._snapshot()
+            vectors, found, now = self._vectors, ask(), self._take_snapshot()
             if now.vectors is vectors:  # no other thread has exchanged them meanwhile
                 return found, now
 

@@ -132,7 +132,7 @@ class Similarity(Search):
         others = [self.get_index(word) for word in other_words or ()]
         if others:
             return (1 - self.cosine_similarities(vector, self.vectors[others])).astype(np.float32)
-        vectors, norms, keys, _ = self._snapshot()
+        vectors, norms, keys, _ = self._take_snapshot()
         return 1 - neighbours.score_query(vectors, norms, scale_to_unit(vector), 0, min(len(keys), len(vectors)))
 
     def wmdistance(self, document1: Sequence[Key], document2: Sequence[Key], norm: bool = True) -> float:

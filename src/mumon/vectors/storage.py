@@ -164,7 +164,7 @@ class Storage:
             self._norms = Norms()
         self._norms.get(self._vectors)
 
-    def _snapshot(self) -> Snapshot:
+    def _take_snapshot(self) -> Snapshot:
         """Return vectors, norms and keys that belong together, even if another thread is changing them."""
         while True:
             norms, vectors, keys = self._norms, self._vectors, self.index_to_key

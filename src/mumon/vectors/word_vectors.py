@@ -355,7 +355,7 @@ class WordVectors(Similarity, Mutation):
 
         rows, words, values = self.vectors[: self.next_index], self._list_words(), None
         if sort_attr in self.expandos:
-            values = self._vecattrs(sort_attr)[: len(words)]
+            values = self._find_vecattr(sort_attr)[: len(words)]
             if values.dtype.kind not in "biuf":
                 raise OptionError(f"the {sort_attr!r} of the {len(self)} words are no numbers to sort by; name another")
             order = np.lexsort((np.arange(len(values)), -values.astype(np.float64)))

@@ -1,4 +1,4 @@
-"""One process that fuzzes one target and keeps what broke it."""
+"""A process that fuzzes one target and saves what broke it."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ from pathlib import Path
 from execution import Executor, limit_memory, on_alarm
 
 STATE_BYTES = 1 << 16
-STATE = struct.Struct("<QQQ")  # executions, findings, the length of the input that follows
+STATE_FIELDS = struct.Struct("<QQQ")  # executions, findings, the length of the input that follows
 
 
 class State:
-    """Counts that outlive the process, and the input that it died of."""
+    """Counts and the current input, in a file, so that they outlive the process."""
 
     def __init__(self, path: Path, create: bool = False) -> None:
         if create:
             path.write_bytes(bytes(STATE_BYTES))
         with path.open("r+b") as file:
             self._map = mmap.mmap(file.fileno(), STATE_BYTES)
-        self.executions, self.findings, _ = STATE.unpack_from(self._map)
+        self.executions, self.findings, _ = STATE_FIELDS.unpack_from(self._map)
 
     def begin(self, data: bytes) -> None:
         self.executions += 1
-        kept = data[: STATE_BYTES - STATE.size]
-        STATE.pack_into(self._map, 0, self.executions, self.findings, len(kept))
-        self._map[STATE.size : STATE.size + len(kept)] = kept
+        stored = data[: STATE_BYTES - STATE_FIELDS.size]
+        STATE_FIELDS.pack_into(self._map, 0, self.executions, self.findings, len(stored))
+        self._map[STATE_FIELDS.size : STATE_FIELDS.size + len(stored)] = stored
 
-    def found(self) -> None:
+    def count_finding(self) -> None:
         self.findings += 1
         struct.pack_into("<Q", self._map, 8, self.findings)
 
     @property
     def input(self) -> bytes:
-        return self._map[STATE.size : STATE.size + STATE.unpack_from(self._map)[2]]
+        return self._map[STATE_FIELDS.size : STATE_FIELDS.size + STATE_FIELDS.unpack_from(self._map)[2]]
 
 
 class Fuzzer(Executor):
-    """Counts the executions, and keeps the first input of every kind of problem."""
+    """Counts the executions, and saves the first input of each kind of problem."""
 
     def __init__(self, name: str, folder: Path, found: Path) -> None:
         super().__init__(name, folder)
@@ -58,45 +58,48 @@ class Fuzzer(Executor):
 
     def __call__(self, data: bytes) -> None:
         self.state.begin(data)
-        problem = self.problem(data)
+        problem = self.find_problem(data)
         if problem is not None:
-            self.state.found()
+            self.state.count_finding()
             if problem[0] not in self._known:
                 self._known.add(problem[0])
-                keep(self.found, self.name, self.smaller(data, problem[0]), problem[1])
+                save_finding(self.found, self.name, self.shrink(data, problem[0]), problem[1])
 
 
-def keep(found: Path, target: str, data: bytes, story: str) -> None:
-    """Write an input and what it did."""
+def save_finding(found: Path, target: str, data: bytes, description: str) -> None:
+    """Write an input, and what it did beside it."""
     found.mkdir(parents=True, exist_ok=True)
     path = found / f"{target}-{hashlib.sha256(data).hexdigest()[:10]}"
     path.write_bytes(data)
-    path.with_name(path.name + ".why").write_bytes(story.encode("utf-8", "backslashreplace"))
+    path.with_name(path.name + ".why").write_bytes(description.encode("utf-8", "backslashreplace"))
 
 
-def mutate_until(execute: Fuzzer, executions: int, end: float, seed: int) -> None:
-    """The engine that needs nothing installed: seeds, mutated."""
-    from mutate import mutated
+def run_mutations(execute: Fuzzer, executions: int, end: float, seed: int) -> None:
+    """Read mutated seeds: the engine that needs nothing installed."""
+    from mutations import mutate
 
     source, seeds = random.Random(seed), execute.seeds
     while execute.state.executions < executions and time.monotonic() < end:
-        execute(mutated(source.choice(seeds), source, seeds))
+        execute(mutate(source.choice(seeds), source, seeds))
 
 
-def guided(execute: Fuzzer, executions: int, seconds: float, seed: int) -> None:
-    """libFuzzer by way of atheris, which keeps what reaches new code; half the mutations are ours. Does not return."""
+def run_atheris(execute: Fuzzer, executions: int, seconds: float, seed: int) -> None:
+    """Run libFuzzer through atheris, which prefers inputs that reach new code; half the mutations are ours.
+
+    Does not return.
+    """
     import atheris
-    from mutate import MAX_BYTES, mutated
+    from mutations import MAX_BYTES, mutate
 
     corpus = execute.folder / "corpus"
     corpus.mkdir()
     for number, data in enumerate(execute.seeds):
         (corpus / str(number)).write_bytes(data)
 
-    def mutate(data: bytes, most: int, seed: int) -> bytes:
+    def choose_mutation(data: bytes, most: int, seed: int) -> bytes:
         source = random.Random(seed)
         if source.random() < 0.5:
-            return mutated(data, source, execute.seeds, most)
+            return mutate(data, source, execute.seeds, most)
         return atheris.Mutate(data, most)
 
     options = {
@@ -105,12 +108,12 @@ def guided(execute: Fuzzer, executions: int, seconds: float, seed: int) -> None:
         "len_control": 0, "verbosity": 0, "reload": 0, "artifact_prefix": f"{execute.folder}/",
     }  # fmt: skip
     arguments = [f"-{name}={value}" for name, value in options.items()]
-    atheris.Setup([sys.argv[0], *arguments, str(corpus)], execute, custom_mutator=mutate)
+    atheris.Setup([sys.argv[0], *arguments, str(corpus)], execute, custom_mutator=choose_mutation)
     atheris.Fuzz()
 
 
-def kernels() -> list[str]:
-    """Modules that Numba compiles from their bytecode, which must stay as it is."""
+def list_kernels() -> list[str]:
+    """List the modules that Numba compiles from their bytecode, which must not be instrumented."""
     spec = importlib.util.find_spec("mumon.kernels")
     assert spec is not None and spec.submodule_search_locations is not None
     return [f"mumon.kernels.{module.name}" for module in pkgutil.iter_modules(spec.submodule_search_locations)]
@@ -130,7 +133,7 @@ def main() -> None:
     if options.engine == "atheris":
         import atheris
 
-        with atheris.instrument_imports(include=["mumon"], exclude=kernels()):
+        with atheris.instrument_imports(include=["mumon"], exclude=list_kernels()):
             importlib.import_module("targets")
     signal.signal(signal.SIGALRM, on_alarm)
     execute = Fuzzer(options.target, options.folder, options.found)
@@ -140,9 +143,9 @@ def main() -> None:
         execute(data)
     started = time.monotonic()
     if options.engine == "atheris":
-        guided(execute, options.executions, options.seconds, options.seed)
-    mutate_until(execute, options.executions, started + options.seconds, options.seed)
-    os._exit(0)  # without the threads of Arrow, which may still be ending
+        run_atheris(execute, options.executions, options.seconds, options.seed)
+    run_mutations(execute, options.executions, started + options.seconds, options.seed)
+    os._exit(0)  # without waiting for threads of Arrow
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Mutations: bytes are cut, doubled and overwritten, words of a dictionary put in, and nodes of JSON replaced."""
+"""Mutations: cut, repeat and overwrite bytes, insert words of a dictionary, and replace nodes of JSON."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import random
 import struct
 from collections.abc import Callable, Sequence
 
-MAX_BYTES = 4096  # of an input; larger ones are made by the regression tests
+MAX_BYTES = 4096  # of an input; the regression tests make larger ones
 
 NUMBERS = [
     b"0", b"-0", b"1", b"-1", b"00", b"2147483648", b"4294967296", b"9223372036854775807", b"9223372036854775808",
@@ -28,44 +28,44 @@ VALUES = [
 ]  # fmt: skip
 
 
-def mutated(data: bytes, source: random.Random, others: Sequence[bytes], most: int = MAX_BYTES) -> bytes:
-    """A neighbour of `data`: one to four changes, one of them often to the JSON in it."""
+def mutate(data: bytes, source: random.Random, others: Sequence[bytes], most: int = MAX_BYTES) -> bytes:
+    """Return `data` with one to four changes, often to the JSON in it."""
     for _ in range(source.choice((1, 1, 1, 2, 2, 4))):
-        change = _json if data[:1] in (b"{", b"[") and source.random() < 0.6 else source.choice(CHANGES)
+        change = _replace_json if data[:1] in (b"{", b"[") and source.random() < 0.6 else source.choice(CHANGES)
         data = change(data, source, others)[:most]
     return data
 
 
-def _place(data: bytes, source: random.Random) -> tuple[int, int]:
+def _choose_place(data: bytes, source: random.Random) -> tuple[int, int]:
     start = source.randrange(len(data) + 1)
     return start, min(len(data), start + source.choice((0, 1, 1, 2, 4, 8, source.randrange(len(data) + 1))))
 
 
 def _overwrite(data: bytes, source: random.Random, others: Sequence[bytes]) -> bytes:
-    start, end = _place(data, source)
+    start, end = _choose_place(data, source)
     return data[:start] + source.randbytes(end - start) + data[end:]
 
 
 def _remove(data: bytes, source: random.Random, others: Sequence[bytes]) -> bytes:
-    start, end = _place(data, source)
+    start, end = _choose_place(data, source)
     return data[:start] + data[end:]
 
 
 def _repeat(data: bytes, source: random.Random, others: Sequence[bytes]) -> bytes:
-    start, end = _place(data, source)
+    start, end = _choose_place(data, source)
     return data[:start] + data[start:end] * source.choice((2, 3, 100)) + data[end:]
 
 
-def _word(data: bytes, source: random.Random, others: Sequence[bytes]) -> bytes:
-    start, end = _place(data, source)
+def _insert_word(data: bytes, source: random.Random, others: Sequence[bytes]) -> bytes:
+    start, end = _choose_place(data, source)
     return data[:start] + source.choice(source.choice((NUMBERS, BYTES))) + data[source.choice((start, end)) :]
 
 
-def _number(data: bytes, source: random.Random, others: Sequence[bytes]) -> bytes:
-    """Another number in the place of one that is there."""
+def _replace_number(data: bytes, source: random.Random, others: Sequence[bytes]) -> bytes:
+    """Replace a number by another."""
     digits = [at for at in range(len(data)) if data[at : at + 1].isdigit() and not data[at - 1 : at].isdigit()]
     if not digits:
-        return _word(data, source, others)
+        return _insert_word(data, source, others)
     start = end = source.choice(digits)
     while data[end : end + 1].isdigit():
         end += 1
@@ -74,7 +74,7 @@ def _number(data: bytes, source: random.Random, others: Sequence[bytes]) -> byte
 
 def _splice(data: bytes, source: random.Random, others: Sequence[bytes]) -> bytes:
     other = source.choice(others) if others else b""
-    start, end = _place(other, source)
+    start, end = _choose_place(other, source)
     at = source.randrange(len(data) + 1)
     return data[:at] + other[start:end] + data[at:]
 
@@ -86,12 +86,12 @@ def _flip(data: bytes, source: random.Random, others: Sequence[bytes]) -> bytes:
     return data[:at] + bytes([data[at] ^ 1 << source.randrange(8)]) + data[at + 1 :]
 
 
-def _json(data: bytes, source: random.Random, others: Sequence[bytes]) -> bytes:
-    """The same JSON with one node replaced, removed or twice there."""
+def _replace_json(data: bytes, source: random.Random, others: Sequence[bytes]) -> bytes:
+    """Return the same JSON with one node replaced, removed or repeated."""
     try:
         tree = json.loads(data)
     except (ValueError, RecursionError):
-        return _word(data, source, others)
+        return _insert_word(data, source, others)
     parent, node = None, tree
     while isinstance(node, dict | list) and node and (parent is None or source.random() < 0.8):
         parent, key = node, source.choice(list(node) if isinstance(node, dict) else range(len(node)))
@@ -108,5 +108,5 @@ def _json(data: bytes, source: random.Random, others: Sequence[bytes]) -> bytes:
 
 
 CHANGES: tuple[Callable[[bytes, random.Random, Sequence[bytes]], bytes], ...] = (
-    _overwrite, _remove, _repeat, _word, _word, _number, _number, _splice, _flip,
+    _overwrite, _remove, _repeat, _insert_word, _insert_word, _replace_number, _replace_number, _splice, _flip,
 )  # fmt: skip
