@@ -139,7 +139,7 @@ def test_normed_vectors_are_gensims_but_for_rows_of_zeros():
     assert not ours.get_normed_vectors()[~there].any()
     kept = ours.vectors
     ours.unit_normalize_all()
-    assert ours.vectors is kept  # in place, as in gensim: whoever shares the matrix sees it
+    assert ours.vectors is kept  # in place, as in gensim, so all who share the matrix see it
     np.testing.assert_allclose(ours.norms, there, atol=1e-6)
 
 
