@@ -471,7 +471,7 @@ def test_everyone_may_call_only_where_that_was_asked_for_and_warned_of(trained):
     ("arguments", "pattern"),
     [
         (["nowhere.mumon"], r"nowhere\.mumon"),
-        (["MODEL", "--host", "no.such.host.invalid"], "is no address of this machine"),
+        (["MODEL", "--host", "no.such.host.invalid"], "is not an address of this machine"),
         (["MODEL", "--host", "192.0.2.1"], "cannot be listened at"),
     ],
 )

@@ -1,4 +1,16 @@
-"""Are these vectors any good? Word similarity and analogies with dev and test halves, intervals and comparisons."""
+"""Intrinsic evaluation of word vectors: similarity, analogies, categories and outliers, with intervals and comparisons.
+
+A word of a task is looked up as it is, then in lower case, then (possessives) with the other apostrophe. Every task has
+a dev and a test half. The dev half consists of the items with the smallest hashes, so it depends only on the items and
+the seed. Items with missing words are skipped in one set of scores and count as 0 in the other; both are computed.
+
+Intervals come from resampling the items. The resamples depend on the task, the fold and the seed, but not on the model.
+So the resampled scores of two models can be subtracted, which is the paired comparison. Spearman's ranks are not sorted
+again for every resample: an item's rank is a cumulative sum of how often the items before it were drawn.
+
+`tasks.py` defines a task, `task_files.py` reads tasks, `word_lookup.py` finds their words, `evaluate.py` asks models,
+`bootstrap.py` resamples the answers and `report.py` holds the scores.
+"""
 
 from mumon.evaluation.evaluate import evaluate
 from mumon.evaluation.report import Comparison, Report, Score

@@ -1,7 +1,7 @@
-"""Scores of resampled items: 95 % intervals, and whether one model is better than another.
+"""Scores on resampled items: 95 % intervals, and whether one model is better than another.
 
-What is drawn depends on the seed and the number of items alone: every model is asked the same resamples of the same
-items, which is what makes a comparison paired.
+The resamples depend only on the seed and the number of items. Every model is scored on the same resamples of the same
+items, which makes a comparison paired.
 """
 
 from __future__ import annotations
@@ -20,10 +20,19 @@ ITEMS_AT_A_TIME = 1 << 19  # items drawn at once: 4 MB, which stays in the cache
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a model did with each item of a task.
+    """A model's answers to the items of a task.
 
-    `values` are cosines, or 1 for right and 0 for wrong; they are 0 where a word was not `found`. With `gold` scores
-    the statistic is Spearman's correlation with them, otherwise the mean of the values.
+    The score is Spearman's correlation of `values` with `gold` if there are gold scores, and the mean of `values`
+    otherwise.
+
+    Parameters
+    ----------
+    values
+        One number per item: a cosine, or 1 for right and 0 for wrong; 0 where a word is missing.
+    found
+        Whether the model has all words of an item.
+    gold
+        The scores that people gave, for similarity tasks.
     """
 
     values: Array
@@ -31,23 +40,36 @@ class Outcome:
     gold: Array | None = None
 
     def select(self, items: NDArray[np.bool_]) -> Outcome:
-        """The outcome on some of the items."""
+        """Return the outcome on the items that a mask selects."""
         return Outcome(self.values[items], self.found[items], None if self.gold is None else self.gold[items])
 
     def score(self, skip_missing: bool = True) -> float:
-        """The statistic × 100; nan where it is not defined."""
-        kept = self.select(self.found) if skip_missing else self
+        """Compute the score × 100, or nan where it is not defined."""
+        scored = self.select(self.found) if skip_missing else self
         if self.gold is None:
-            return 100 * float(kept.values.mean()) if len(kept.values) else float("nan")
-        assert kept.gold is not None
-        if len(kept.values) < 2 or np.ptp(kept.gold) == 0 or np.ptp(kept.values) == 0:
+            return 100 * float(scored.values.mean()) if len(scored.values) else float("nan")
+        assert scored.gold is not None
+        if len(scored.values) < 2 or np.ptp(scored.gold) == 0 or np.ptp(scored.values) == 0:
             return float("nan")
         from scipy.stats import spearmanr
 
-        return 100 * float(spearmanr(kept.gold, kept.values)[0])
+        return 100 * float(spearmanr(scored.gold, scored.values)[0])
 
     def resample(self, resamples: int, seed: int) -> tuple[Array, Array]:
-        """The statistic × 100 on each of so many resamples of all items: missing words skipped, and counted."""
+        """Score resamples of all items.
+
+        Parameters
+        ----------
+        resamples
+            The number of resamples.
+        seed
+            Fixes which items are drawn, together with their number.
+
+        Returns
+        -------
+        tuple of two arrays
+            The scores × 100 with missing words skipped, and with missing words counted as 0.
+        """
         skip: list[Array] = [np.empty(0)]
         zero: list[Array] = [np.empty(0)]
         for drawn in draw_items(len(self.values), resamples, seed):
@@ -63,13 +85,28 @@ class Outcome:
         return np.concatenate(skip), np.concatenate(zero)
 
     def _resample_spearman(self, counts: Array, items: NDArray[np.bool_]) -> Array:
-        kept = self.select(items)
-        assert kept.gold is not None
-        return 100 * compute_spearman(kept.gold, kept.values, counts[:, items])
+        scored = self.select(items)
+        assert scored.gold is not None
+        return 100 * compute_spearman(scored.gold, scored.values, counts[:, items])
 
 
 def draw_items(items: int, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
-    """The items of each resample, (some, items) at a time."""
+    """Draw items with replacement.
+
+    Parameters
+    ----------
+    items
+        The number of items to draw from, and to draw for each resample.
+    resamples
+        The number of resamples.
+    seed
+        Fixes the draws, together with the number of items.
+
+    Yields
+    ------
+    array (some resamples, items)
+        Numbers of items, as many resamples at a time as fit into the cache.
+    """
     random = np.random.default_rng([seed, items])
     at_once = max(1, ITEMS_AT_A_TIME // max(items, 1))
     for first in range(0, resamples if items else 0, at_once):
@@ -77,14 +114,28 @@ def draw_items(items: int, resamples: int, seed: int) -> Iterator[NDArray[np.int
 
 
 def count_draws(drawn: NDArray[np.int64], items: int) -> Array:
-    """How often each item is in each resample: with these, the sorting behind the ranks is done only once."""
+    """Count how often each item is in each resample, so that items are sorted only once for their ranks."""
     rows = np.arange(len(drawn))[:, None] * items
     return np.bincount((drawn + rows).ravel(), minlength=len(drawn) * items).reshape(-1, items).astype(np.float64)
 
 
 def compute_spearman(x: Array, y: Array, weights: Array) -> Array:
-    """Spearman's correlation of x and y (n,) in which item i occurs weights[r, i] times, for each row r.
+    """Compute Spearman's correlation of x and y for several weightings of the items.
 
+    Parameters
+    ----------
+    x, y
+        The two values of each item, (items,).
+    weights
+        How often each item occurs, (weightings, items).
+
+    Returns
+    -------
+    array (weightings,)
+        The correlations.
+
+    Examples
+    --------
     >>> x, y = np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])
     >>> compute_spearman(x, y, np.ones((1, 3))).round(3).tolist()
     [0.5]
@@ -97,7 +148,7 @@ def compute_spearman(x: Array, y: Array, weights: Array) -> Array:
 
 
 def _compute_ranks(values: Array, weights: Array) -> Array:
-    """The mean rank of each item among its weighted peers, per row of weights."""
+    """Compute the mean rank of each item among its weighted peers, per row of weights."""
     distinct, group = np.unique(values, return_inverse=True)
     order = np.argsort(group, kind="stable")
     starts = np.searchsorted(group[order], np.arange(len(distinct)))
@@ -107,11 +158,25 @@ def _compute_ranks(values: Array, weights: Array) -> Array:
 
 
 def average_over_seeds(scores: Array, seed: int) -> Array:
-    """The mean over seeds of scores (seeds, resamples of the items) when the seeds are drawn anew as well.
+    """Average scores over training seeds, with the seeds resampled as well.
 
-    The draws depend on `seed` and the shape alone, so that those of two models can be subtracted. Drawing k seeds out
-    of k shows only (k - 1) / k of the variance between them, which is made up for.
+    Drawing k seeds out of k shows only (k - 1) / k of the variance between them; the result is corrected for that.
 
+    Parameters
+    ----------
+    scores
+        Scores (seeds, resamples of the items).
+    seed
+        Fixes which seeds are drawn, together with the shape of `scores`, so that results of two models can be
+        subtracted.
+
+    Returns
+    -------
+    array (resamples,)
+        The mean score of each resample.
+
+    Examples
+    --------
     >>> average_over_seeds(np.array([[1.0, 2.0]]), 0).tolist()
     [1.0, 2.0]
     """
@@ -125,7 +190,20 @@ def average_over_seeds(scores: Array, seed: int) -> Array:
 
 
 def compute_interval(scores: Array, level: float = 0.95) -> tuple[float, float]:
-    """The middle 95 % of resampled scores."""
+    """Compute the interval that holds the middle part of resampled scores.
+
+    Parameters
+    ----------
+    scores
+        Resampled scores; those that are not finite are left out.
+    level
+        The part that the interval holds.
+
+    Returns
+    -------
+    tuple of float
+        The two ends; nan if there is no score.
+    """
     defined = scores[np.isfinite(scores)]
     if not len(defined):
         return float("nan"), float("nan")
@@ -134,5 +212,5 @@ def compute_interval(scores: Array, level: float = 0.95) -> tuple[float, float]:
 
 
 def derive_seed(seed: int, *names: str) -> int:
-    """A seed for one named thing, so that no two tasks or folds share their resamples."""
+    """Derive a seed for something with a name, so that no two tasks or folds share their resamples."""
     return zlib.crc32("\t".join([str(seed), *names]).encode())

@@ -25,7 +25,7 @@ from mumon.word2vec import Word2Vec
 
 Vectors = WordVectors | Word2Vec | str | os.PathLike[str]
 
-RESTRICT_VOCAB = 300_000  # gensim's: rarer words are neither asked about nor answered with
+RESTRICT_VOCAB = 300_000  # gensim's: rarer words are neither looked up nor answers
 PROBE_WORDS = ("king", "paris", "computer", "music", "good", "walking")
 # Shares of the progress bar; half of each is for the answers, half for their resampling.
 PROGRESS_SHARES = {"similarity": 40, "analogy": 200, "categories": 20, "outliers": 10}
@@ -44,11 +44,42 @@ def evaluate(
     workers: int | None = None,
     progress: bool | Progress | None = None,
 ) -> Report:
-    """Ask models (or files of vectors) the questions of tasks: names, files or `Task`s; without any, the paper's five.
+    """Score word vectors on similarity, analogy, category and outlier tasks.
 
-    `method` is how analogies are answered: "add" (3CosAdd) or "mul" (3CosMul). `seed` fixes the dev and test halves and
-    the `resamples` of the bootstrap; 0 resamples give no intervals. Only the first `restrict_vocab` words count.
+    Parameters
+    ----------
+    models
+        Vectors, a model or the path of either; or several of them by name.
+    tasks
+        Names of tasks (ws353, men, rw, syn, mixed), paths of task files or `Task` objects. Without any, the paper's
+        five.
+    method
+        How analogies are answered: "add" (3CosAdd) or "mul" (3CosMul).
+    seed
+        Fixes the dev and test halves and the bootstrap.
+    resamples
+        Resamples of the bootstrap; with 0 there are no intervals.
+    restrict_vocab
+        Only the first `restrict_vocab` words are looked up and can be answers; None or 0 means all words.
+    probes
+        Words whose nearest neighbours are listed in the report; without any, a few well-known or frequent words.
+    workers
+        Threads that solve analogies; without a number, all cores.
+    progress
+        Whether to show a progress bar, or the progress to report to; without it, one is shown in a terminal.
 
+    Returns
+    -------
+    Report
+        Scores with intervals and coverage, comparisons and neighbours.
+
+    Raises
+    ------
+    OptionError
+        If there are no models or no tasks, or if a task has no items.
+
+    Examples
+    --------
     >>> from mumon.evaluation import Task
     >>> wv = WordVectors(["cup", "mug", "sky", "sea"], np.array([[9, 1], [8, 2], [1, 9], [2, 5]], np.float32))
     >>> pairs = (("cup", "mug"), ("cup", "sky"), ("Mug", "sea"), ("cup", "spoon"))
@@ -57,8 +88,8 @@ def evaluate(
     >>> round(score.score), score.covered, score.n
     (100, 3, 4)
     """
-    given = models if isinstance(models, Mapping) else {"model": models}
-    named = {name: load_vectors(each) for name, each in given.items()}
+    by_name = models if isinstance(models, Mapping) else {"model": models}
+    named = {name: load_vectors(each) for name, each in by_name.items()}
     with choose_progress(progress) as reporter:
         chosen = load_tasks([tasks] if isinstance(tasks, str | os.PathLike | Task) else tasks, progress=reporter)
         if not named or not chosen:
@@ -84,7 +115,7 @@ def evaluate(
 
 @dataclass
 class _ModelRun:
-    """One model on its way through the tasks."""
+    """One model and the report that its scores are added to."""
 
     model: str
     finder: WordFinder
@@ -97,6 +128,7 @@ class _ModelRun:
     done: int = 0
 
     def run_task(self, task: Task) -> None:
+        """Answer a task and add its scores: of the folds, and of the sections."""
         self.report.found.setdefault(self.model, {})[task.name] = self.finder.count_found(task)
         if task.kind == "categories":
             value, covered = measure_purity(task, self.finder, self.seed)
@@ -121,7 +153,7 @@ class _ModelRun:
         self.progress.update(self.done)
 
     def _answer_items(self, task: Task) -> Outcome:
-        """What the model says to each item."""
+        """Answer each item of a task."""
         if task.kind == "outliers":
             return Outcome(*rank_outliers(task, self.finder))
         if not len(task):
@@ -149,7 +181,7 @@ class _ModelRun:
         )
 
     def _add_scores(self, task: str, section: str, fold: Fold, outcome: Outcome) -> None:
-        """Both conventions for missing words, from the same resamples."""
+        """Add the scores of both conventions for missing words, from the same resamples."""
         n, covered = len(outcome.values), int(outcome.found.sum())
         sampled = outcome.resample(self.resamples, derive_seed(self.seed, task, section, fold))
         for missing, scores in zip(MISSING, sampled, strict=True):
@@ -173,9 +205,23 @@ class _ModelRun:
 
 
 def measure_purity(task: Task, finder: WordFinder, seed: int = 0) -> tuple[float, int]:
-    """How pure k-means clusters of the words are, × 100, with as many clusters as categories; and of how many words.
+    """Cluster the words of a task by k-means, with as many clusters as categories.
 
-    Purity is the share of words that are in the most frequent category of their cluster.
+    Purity is the share of words that belong to the most frequent category of their cluster.
+
+    Parameters
+    ----------
+    task
+        A task of kind "categories".
+    finder
+        Finds the words among the vectors.
+    seed
+        Fixes where k-means starts.
+
+    Returns
+    -------
+    tuple
+        The purity × 100, nan with fewer than two categories; and the number of words that were found.
     """
     from scipy.cluster.vq import kmeans2
 
@@ -199,32 +245,45 @@ def measure_purity(task: Task, finder: WordFinder, seed: int = 0) -> tuple[float
 
 
 def rank_outliers(task: Task, finder: WordFinder) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """For each item, the place of the outlier from 0 (looks most at home) to 1 (least), and whether it was found.
+    """Rank the outlier of each item among its words.
 
-    The word with the lowest mean cosine to the others is the one whose absence leaves the rest most compact, which is
-    Camacho-Collados and Navigli's criterion. An item needs its outlier and two of the words that belong together.
+    The word with the lowest mean cosine to the others is the one whose removal leaves the rest most compact. This is
+    the criterion of Camacho-Collados and Navigli.
+
+    Parameters
+    ----------
+    task
+        A task of kind "outliers".
+    finder
+        Finds the words among the vectors.
+
+    Returns
+    -------
+    tuple of two arrays
+        The place of each outlier, from 0 (fits best) to 1 (fits least); and whether the item was answered, which needs
+        the outlier and two of the words that belong together.
     """
     places, found = np.zeros(len(task)), np.zeros(len(task), bool)
     for i, words in enumerate(task.items):
         rows = [row for row in finder.find_rows(words[:-1]) if row >= 0]
-        stranger = finder.find(words[-1])[0]
-        found[i] = stranger >= 0 and len(rows) >= 2
+        outlier = finder.find(words[-1])[0]
+        found[i] = outlier >= 0 and len(rows) >= 2
         if found[i]:
-            units: Floats = np.array([scale_to_unit(finder.wv.vectors[row]) for row in [*rows, stranger]])
+            units: Floats = np.array([scale_to_unit(finder.wv.vectors[row]) for row in [*rows, outlier]])
             belonging = (units @ units.T).sum(axis=1)
             places[i] = np.mean(belonging[:-1] > belonging[-1])
     return places, found
 
 
-def load_vectors(given: Vectors) -> WordVectors:
-    """The vectors of a model, or of the file of that name."""
-    if isinstance(given, Word2Vec):
-        return given.wv
-    return given if isinstance(given, WordVectors) else WordVectors.load(given)
+def load_vectors(source: Vectors) -> WordVectors:
+    """Return the vectors of a model, or load them if a path is given."""
+    if isinstance(source, Word2Vec):
+        return source.wv
+    return source if isinstance(source, WordVectors) else WordVectors.load(source)
 
 
 def _find_neighbours(wv: WordVectors, probes: Sequence[str] | None, topn: int = 6) -> dict[str, list[str]]:
-    """The nearest words of a few: those asked for, or well-known ones, or frequent ones."""
+    """Find the nearest words of the probes; without any, of a few well-known or frequent words."""
     if probes is None:
         known = [word for word in PROBE_WORDS if wv.has_index_for(word)]
         probes = known if len(known) > 2 else [wv.index_to_key[i] for i in (50, 100, 200, 500, 1000) if i < len(wv)]

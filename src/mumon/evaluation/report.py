@@ -1,4 +1,4 @@
-"""Several models on several tasks: scores on each fold, intervals, coverage, and comparisons."""
+"""The result of an evaluation: scores of several models on several tasks, their intervals, coverage and comparisons."""
 
 from __future__ import annotations
 
@@ -20,10 +20,23 @@ MISSING: tuple[Missing, ...] = ("skip", "zero")
 
 @dataclass(frozen=True)
 class Score:
-    """One number × 100 with its 95 % interval, over `n` items of which the model has all words of `covered`.
+    """One score × 100 with its 95 % interval.
 
-    `missing` says what became of the other items: "skip" leaves them out, "zero" counts them as wrong, or as a
-    similarity of 0.
+    Parameters
+    ----------
+    model, task, section
+        What was scored; the section is "" for the whole task.
+    fold
+        The half of the items: "dev", "test" or "all".
+    missing
+        How items with missing words count: "skip" leaves them out, "zero" counts them as wrong, or as a similarity of
+        0.
+    score, low, high
+        The score and the ends of its interval.
+    n
+        The number of items.
+    covered
+        The number of items that the model has all words of.
     """
 
     model: str
@@ -43,7 +56,7 @@ class Score:
         return self.covered / self.n if self.n else 0.0
 
     def to_json(self) -> dict[str, Any]:
-        """The fields, with null where JSON has no nan."""
+        """Return the fields, with None for nan, which JSON lacks."""
         return {name: None if value != value else value for name, value in asdict(self).items()}
 
 
@@ -51,8 +64,19 @@ class Score:
 class Comparison:
     """Whether model `b` is better than model `a` at a task, by a paired bootstrap over its items.
 
-    `difference` is b's score less a's; `better` is the share of resamples in which b is ahead. Where missing words are
-    skipped, only the `n` items that both models have the words of are asked: else the smaller vocabulary would win.
+    Parameters
+    ----------
+    a, b
+        The names of the models.
+    task, fold, missing
+        What they are compared on, as in `Score`.
+    difference, low, high
+        The score of b less that of a, and the ends of its 95 % interval.
+    better
+        The share of resamples in which b is ahead.
+    n
+        The number of items. Where missing words are skipped, these are the items of which both models have all words;
+        otherwise the smaller vocabulary would win.
     """
 
     a: str
@@ -67,13 +91,13 @@ class Comparison:
     n: int
 
     def to_json(self) -> dict[str, Any]:
-        """The fields and the verdict, with null where JSON has no nan."""
+        """Return the fields and the verdict, with None for nan."""
         fields = {name: None if value != value else value for name, value in asdict(self).items()}
         return {**fields, "verdict": self.verdict}
 
     @property
     def verdict(self) -> str:
-        """In words; a difference counts when its 95 % interval leaves out zero."""
+        """The verdict on b in words; a difference counts if its 95 % interval does not include zero."""
         if self.low > 0 or self.high < 0:
             return "better" if self.low > 0 else "worse"
         return "no clear difference"
@@ -81,10 +105,24 @@ class Comparison:
 
 @dataclass
 class Report:
-    """The result of `evaluate`. Scores are × 100.
+    """The result of `evaluate`. All scores are × 100.
 
-    `found` tells, per model and task, how many different words were found as is, in lower case, …; `neighbours` the
-    nearest words of a few, to look at.
+    Attributes
+    ----------
+    models, task_names
+        The names of what was evaluated, in order.
+    scores
+        One `Score` per model, task, section, fold and treatment of missing words.
+    found
+        Per model and task, the number of different words that were found as they are, in lower case, and so on.
+    neighbours
+        Per model, the nearest words of a few words.
+    averaged
+        The tasks of similarity and analogy that every model has a score for; the mean is taken over these.
+    seed, resamples
+        As given to `evaluate`.
+    outcomes, folds, samples
+        The answers, the halves of the tasks and the resampled scores, from which comparisons are made.
     """
 
     models: list[str]
@@ -92,7 +130,7 @@ class Report:
     scores: list[Score] = field(default_factory=list)
     found: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
     neighbours: dict[str, dict[str, list[str]]] = field(default_factory=dict)
-    averaged: list[str] = field(default_factory=list)  # the tasks that are comparable and enter the mean
+    averaged: list[str] = field(default_factory=list)
     seed: int = 0
     resamples: int = 0
     outcomes: dict[tuple[str, str], Outcome] = field(default_factory=dict, repr=False)
@@ -104,7 +142,29 @@ class Report:
         return f"Report<{', '.join(self.task_names)}; mean: {means}>"
 
     def score(self, model: str, task: str, fold: Fold = "all", section: str = "", missing: Missing = "skip") -> Score:
-        """One score; the task "mean" is the mean of those that every model has an answer to."""
+        """Return one score.
+
+        Parameters
+        ----------
+        model, task
+            Names; the task "mean" is the mean of the tasks that every model has a score for.
+        fold
+            "dev", "test" or "all".
+        section
+            A section of the task, or "" for all of it.
+        missing
+            "skip" or "zero", see `Score`.
+
+        Returns
+        -------
+        Score
+            The score, its interval and its coverage.
+
+        Raises
+        ------
+        OptionError
+            If there is no such score.
+        """
         if task == MEAN:
             return self._compute_mean(model, fold, missing)
         wanted = (model, task, fold, section, missing)
@@ -115,11 +175,37 @@ class Report:
         raise OptionError(f"none of the {len(self.scores)} scores is for {' '.join(filter(None, wanted))}: {known}")
 
     def mean(self, model: str, fold: Fold = "all", missing: Missing = "skip") -> float:
-        """The mean over tasks; nan if there is no task to take it over."""
+        """Return the mean score of the averaged tasks.
+
+        Parameters
+        ----------
+        model
+            The name of a model.
+        fold, missing
+            As in `score`.
+
+        Returns
+        -------
+        float
+            The mean; nan if there is no task to average.
+        """
         return self._compute_mean(model, fold, missing).score
 
     def compare(self, a: str, b: str, fold: Fold = "all", missing: Missing = "skip") -> list[Comparison]:
-        """Is b better than a? For each averaged task and for their mean, on the same resamples of the same items."""
+        """Compare two models on the averaged tasks and on their mean, on the same resamples of the same items.
+
+        Parameters
+        ----------
+        a, b
+            The names of the models; the question is whether b is better.
+        fold, missing
+            As in `score`.
+
+        Returns
+        -------
+        list of Comparison
+            One per task, and one for the mean.
+        """
         gaps = {task: self._compute_difference(a, b, task, fold, missing) for task in self.averaged}
         if gaps:
             differences, samples, counts = zip(*gaps.values(), strict=True)
@@ -134,16 +220,27 @@ class Report:
     def _compute_difference(
         self, a: str, b: str, task: str, fold: Fold, missing: Missing
     ) -> tuple[float, NDArray[np.float64], int]:
-        """b's score less a's, the same on each resample, and on how many items."""
+        """Compute the score of b less that of a, the same on each resample, and the number of items."""
         pair = [self.outcomes[model, task].select(self.folds[task, fold]) for model in (a, b)]
         asked = pair[0].found & pair[1].found if missing == "skip" else np.ones_like(pair[0].found)
-        kept = [outcome.select(asked) for outcome in pair]
-        scores = [outcome.score(skip_missing=False) for outcome in kept]
-        sampled = [outcome.resample(self.resamples, derive_seed(self.seed, task, "", fold))[1] for outcome in kept]
+        compared = [outcome.select(asked) for outcome in pair]
+        scores = [outcome.score(skip_missing=False) for outcome in compared]
+        sampled = [outcome.resample(self.resamples, derive_seed(self.seed, task, "", fold))[1] for outcome in compared]
         return scores[1] - scores[0], sampled[1] - sampled[0], int(asked.sum())
 
     def to_json(self, missing: Missing = "skip") -> dict[str, Any]:
-        """Everything but the resamples, as plain lists and dictionaries; `missing` is for the comparisons."""
+        """Return everything except the resamples as plain lists and dictionaries.
+
+        Parameters
+        ----------
+        missing
+            How missing words count in the comparisons, see `Score`.
+
+        Returns
+        -------
+        dict
+            Scores, coverage, neighbours, and comparisons of the first model with each other one.
+        """
         pairs = [(self.models[0], other) for other in self.models[1:]]
         return {
             "models": self.models,
@@ -158,7 +255,7 @@ class Report:
         }
 
     def rows(self) -> Iterator[Score]:
-        """Every score, the means included."""
+        """Iterate over all scores, means included."""
         yield from self.scores
         if self.averaged:
             for model in self.models:

@@ -1,4 +1,4 @@
-"""Reading task files: any delimiter, with or without a header, with or without sections."""
+"""Loading tasks: by name, or from files with any delimiter, with or without a header, with or without sections."""
 
 from __future__ import annotations
 
@@ -23,20 +23,36 @@ SUITE = ("ws353", "men", "rw", "syn", "mixed")
 DELIMITERS = ("\t", ",", ";")
 MOST_TOPIC_WORDS = 100
 COLUMNS: dict[str, int] = {"similarity": 3, "analogy": 4, "categories": 2}
-# What the columns of a header are called; a file of nothing but such words would lose its first line.
+# The names of columns in a header. A file with only such words in its first line loses that line.
 HEADER_WORD = re.compile(r"[abcd]|word[ _-]?\d*|answer|expected|question|category|class|label|concept", re.IGNORECASE)
 
 
 def load_tasks(
     names: Sequence[str | os.PathLike[str] | Task] | None = None, *, progress: Progress | None = None
 ) -> list[Task]:
-    """Tasks by name (ws353, men, rw, syn, mixed) or from files of your own; without names, the paper's five.
+    """Load tasks by name or from files.
 
-    A name that is also a file in the current folder means the data set; write ./ws353 for the file. A `Task` is taken
-    as it is.
+    Parameters
+    ----------
+    names
+        Names (ws353, men, rw, syn, mixed), paths of task files, or `Task` objects, which are used as they are. Without
+        any, the paper's five. A name that is also a file in the current folder means the data set; write ./ws353 for
+        the file.
+    progress
+        Shows downloads.
+
+    Returns
+    -------
+    list of Task
+        The tasks, in the order of the names.
+
+    Raises
+    ------
+    OptionError
+        If a name is neither a task nor a file, or if two tasks have the same name.
     """
-    given = SUITE if names is None else names
-    tasks = [each if isinstance(each, Task) else _load_task(each, progress) for each in given]
+    chosen = SUITE if names is None else names
+    tasks = [each if isinstance(each, Task) else _load_task(each, progress) for each in chosen]
     check_task_names(tasks)
     return tasks
 
@@ -52,21 +68,40 @@ def _load_task(name: str | os.PathLike[str], progress: Progress | None) -> Task:
 
 
 def _split_possessives(task: Task) -> Task:
-    """MSR's questions in two sections: many tokenisers leave no possessives, which then are all missing."""
+    """Put MSR's questions into two sections: many tokenisers produce no possessives, which then are all missing."""
     sections = ["possessive" if any(map(is_possessive, words)) else "inflection" for words in task.items]
     return replace(task, sections=tuple(sections))
 
 
 def read_task(path: str | os.PathLike[str], name: str | None = None, kind: Kind | None = None) -> Task:
-    """Read a task file; its columns tell the kind, unless `kind` does.
+    """Read a task file.
 
-    Three columns (word, word, score) are similarities, four words are analogies. With `kind="categories"`, two columns
-    are a word and its category.
-    Columns are separated by tabs, commas, semicolons or blanks; a header, empty lines and lines that begin with # are
-    passed over; a line `: name` begins a section. Outliers have a layout of their own: the words of a topic one per
-    line, an empty line, then its outliers; several topics in a file begin with `: topic`, and a folder has one per
-    file (Camacho-Collados and Navigli's).
+    Columns are separated by tabs, commas, semicolons or blanks. A header, empty lines and lines that begin with # are
+    skipped; a line `: name` begins a section. Outliers have their own layout: the words of a topic one per line, an
+    empty line, then its outliers. Several topics in a file begin with `: topic`; a folder has one topic per file.
 
+    Parameters
+    ----------
+    path
+        The file, or for outliers also a folder.
+    name
+        The name of the task; without one, the name of the file without its suffix.
+    kind
+        "similarity" (word, word, score), "analogy" (four words), "categories" (word, category) or "outliers". Without
+        it, the columns decide between the first two.
+
+    Returns
+    -------
+    Task
+        The questions in the order of the file.
+
+    Raises
+    ------
+    FormatError
+        If the file does not fit the kind.
+
+    Examples
+    --------
     >>> import pathlib, tempfile
     >>> file = pathlib.Path(tempfile.mkdtemp(), "pairs.csv")
     >>> _ = file.write_text("word1,word2,score\\ncup,mug,9.5\\ncup,sky,0.5\\n")
@@ -82,10 +117,10 @@ def read_task(path: str | os.PathLike[str], name: str | None = None, kind: Kind 
     width = len(rows[-1])
     kind = kind or _detect_kind(rows, path)
     wanted = COLUMNS[kind]
-    if width < wanted or (kind != "similarity" and width > wanted):  # further columns are single raters' scores
-        raise FormatError(f"{path} has {width} columns, and a task of {kind} has {wanted}; check the file")
+    if width < wanted or (kind != "similarity" and width > wanted):  # more columns are the scores of single raters
+        raise FormatError(f"{path} has {width} columns, but a task of {kind} has {wanted}; check the file")
     header = not _is_number(rows[0][2]) if kind == "similarity" else all(map(HEADER_WORD.fullmatch, rows[0]))
-    if header and len(rows) > 1 and not sections[0]:  # a section is never headed
+    if header and len(rows) > 1 and not sections[0]:  # a section has no header
         rows, sections = rows[1:], sections[1:]
     gold = _parse_gold(rows, path) if kind == "similarity" else None
     if kind == "categories":
@@ -95,7 +130,7 @@ def read_task(path: str | os.PathLike[str], name: str | None = None, kind: Kind 
 
 
 def _read_rows(path: Path) -> tuple[list[list[str]], list[str]]:
-    """The fields of each line, as many in all, and the section that each is in."""
+    """Read the fields of each line, all lines having the same number, and the section that each line is in."""
     lines = [line for line in read_lines(path) if line.strip() and not line.startswith("#")]
     data = [line.rstrip() for line in lines if not line.startswith(":")]
     if not data:
@@ -117,13 +152,13 @@ def _read_rows(path: Path) -> tuple[list[list[str]], list[str]]:
         if len(rows[-1]) != len(rows[0]) or not all(rows[-1]):
             raise FormatError(
                 f"{path} has {len(rows[0])} columns in its first line and {len(list(filter(None, rows[-1])))} in "
-                f"{line.strip()[:60]!r}; give all lines as many"
+                f"{line.strip()[:60]!r}; give every line the same number"
             )
     return rows, sections
 
 
 def _split_fields(text: str, delimiter: str | None) -> list[str]:
-    if delimiter is None or delimiter == "\t":  # between tabs, a quotation mark is a character like any other
+    if delimiter is None or delimiter == "\t":  # between tabs, a quotation mark has no meaning
         return text.split(delimiter)
     return next(csv.reader([text], delimiter=delimiter))
 
@@ -144,7 +179,7 @@ def _parse_gold(rows: list[list[str]], path: Path) -> NDArray[np.float64]:
     bad = next((row for row in rows if not _is_number(row[2])), None)
     if bad is not None:
         raise FormatError(
-            f"{path} gives {' '.join(bad[:2])[:60]!r} the score {bad[2][:60]!r}, which is no number; correct it"
+            f"{path} gives {' '.join(bad[:2])[:60]!r} the score {bad[2][:60]!r}, which is not a number; correct it"
         )
     return np.array([float(row[2]) for row in rows])
 
@@ -170,13 +205,13 @@ def _read_outliers(path: Path, name: str) -> Task:
                     f"{file} has the topic {title[:60]!r} with {len(members)} words and {'some' if rest else '0'} "
                     "outliers; list 2 or more words that belong together, an empty line, then the outliers"
                 )
-            if len(members) > MOST_TOPIC_WORDS:  # each outlier takes all of them along
+            if len(members) > MOST_TOPIC_WORDS:  # they are repeated for every outlier
                 raise FormatError(
                     f"{file} has the topic {title[:60]!r} with {len(members)} words that belong together; list at most "
                     f"{MOST_TOPIC_WORDS}"
                 )
-            for stranger in rest[0].split():
-                items.append((*members, stranger))
+            for outlier in rest[0].split():
+                items.append((*members, outlier))
                 sections.append(title)
     if not items:
         raise FormatError(f"{path} holds 0 outliers; list the words of a topic, an empty line, then the outliers")

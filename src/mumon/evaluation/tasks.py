@@ -1,4 +1,4 @@
-"""What can be asked of vectors: tasks, each split into a dev and a test half."""
+"""Tasks: the questions that vectors are asked, each task split into a dev and a test half."""
 
 from __future__ import annotations
 
@@ -16,16 +16,27 @@ Kind = Literal["similarity", "analogy", "categories", "outliers"]
 Fold = Literal["dev", "test", "all"]
 FOLDS: tuple[Fold, ...] = ("dev", "test", "all")
 
-MEAN = "mean"  # of the tasks, where one is named
+MEAN = "mean"  # stands for the mean of all tasks where a task is named
 SEMANTIC_SECTIONS = ("capital-common-countries", "capital-world", "currency", "city-in-state", "family")
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Items of one kind, each a tuple of words.
+    """Questions of one kind.
 
-    similarity: two words, and the `gold` score that people gave them; analogy: a, b, c and the answer; categories: one
-    word, whose category is its section; outliers: the words that belong together, then the one that does not.
+    Parameters
+    ----------
+    name
+        How reports call the task.
+    kind
+        "similarity", "analogy", "categories" or "outliers".
+    items
+        The words of each question. Similarity: two words; analogy: a, b, c and the answer; categories: one word;
+        outliers: the words that belong together, then the one that does not.
+    sections
+        The section of each question, or ""; for categories, the category of the word.
+    gold
+        The scores that people gave, for similarity.
     """
 
     name: str
@@ -38,10 +49,22 @@ class Task:
         return len(self.items)
 
     def fold(self, fold: Fold, seed: int = 0) -> NDArray[np.bool_]:
-        """Which items belong to a fold: a random half is dev, the rest test.
+        """Return which items belong to a fold: a random half is dev, the rest is test.
 
-        The half is chosen by a hash of each item's own content, so it does not depend on the order of the file.
+        Parameters
+        ----------
+        fold
+            "dev", "test" or "all".
+        seed
+            Fixes the halves. They are chosen by a hash of each item, so they do not depend on the order of the file.
 
+        Returns
+        -------
+        array of bool
+            A mask over the items.
+
+        Examples
+        --------
         >>> task = Task("t", "similarity", (("a", "b"), ("c", "d"), ("e", "f")), ("", "", ""), np.arange(3.0))
         >>> int(task.fold("dev").sum()), int(task.fold("test").sum()), int(task.fold("all").sum())
         (1, 2, 3)
@@ -56,12 +79,15 @@ class Task:
         return dev if fold == "dev" else ~dev
 
     def groups(self) -> dict[str, NDArray[np.bool_]]:
-        """The sections of the task by name, and for Google's also its two halves; empty if there is just one."""
+        """Return the sections by name, each as a mask over the items.
+
+        Google's analogies have two more groups, semantic and syntactic. A task with a single section has no groups.
+        """
         names = np.array(self.sections)
         found = list(dict.fromkeys(self.sections))
         if len(found) < 2 or self.kind == "categories":
             return {}
-        groups = {name: names == name for name in found if name}  # questions before the first section have none
+        groups = {name: names == name for name in found if name}  # questions before the first section have no name
         if set(SEMANTIC_SECTIONS) <= set(found):
             semantic = np.isin(names, SEMANTIC_SECTIONS)
             groups |= {"semantic": semantic, "syntactic": ~semantic}
@@ -73,10 +99,10 @@ def check_task_names(tasks: Sequence[Task]) -> None:
     names = [task.name for task in tasks]
     for name in names:
         if name == MEAN or names.count(name) > 1:
-            taken = "is what the mean of all tasks is called" if name == MEAN else "is the name of two tasks"
+            taken = "is the name of the mean of all tasks" if name == MEAN else "is the name of two tasks"
             raise OptionError(f"{name!r} {taken}; rename the file")
 
 
 def is_possessive(word: str) -> bool:
-    """Whether a word ends in an apostrophe and s, of either shape."""
+    """Return whether a word ends in an apostrophe and s; the apostrophe may be straight or curly."""
     return word.endswith(("'s", "’s"))

@@ -1,4 +1,4 @@
-"""Finding the words of a task among those of the vectors."""
+"""Finding the words of a task among the words of the vectors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ AS_IS, LOWER, APOSTROPHE = "as is", "lower case", "other apostrophe"
 
 
 def list_spellings(word: str) -> Iterator[tuple[str, str]]:
-    """The spellings under which a word is looked for, in order, each with what was done to it.
+    """List the spellings under which a word is looked up, in order, each with how it was changed.
 
     >>> [form for form, _ in list_spellings("King's")]
     ["King's", "king's", 'King’s', 'king’s']
@@ -28,14 +28,22 @@ def list_spellings(word: str) -> Iterator[tuple[str, str]]:
 
 @dataclass
 class WordFinder:
-    """The rows of words among the first `limit` of the vectors, and how they were found."""
+    """Finds words among the vectors, in several spellings.
+
+    Parameters
+    ----------
+    wv
+        The vectors.
+    limit
+        Only the first `limit` words count; None means all.
+    """
 
     wv: WordVectors
     limit: int | None = None
     _rows: dict[str, tuple[int, str]] = field(default_factory=dict)
 
     def find(self, word: str) -> tuple[int, str]:
-        """The row of a word and how it was spelt, or -1 and "missing"."""
+        """Return the row of a word and how it was spelt, or -1 and "missing"."""
         if word not in self._rows:
             end = len(self.wv) if self.limit is None else self.limit
             found = ((self.wv.key_to_index.get(form, -1), how) for form, how in list_spellings(word))
@@ -43,9 +51,9 @@ class WordFinder:
         return self._rows[word]
 
     def find_rows(self, words: Iterable[str]) -> list[int]:
-        """The rows of words, -1 for those that are missing."""
+        """Return the rows of words, -1 for those that are missing."""
         return [self.find(word)[0] for word in words]
 
     def count_found(self, task: Task) -> dict[str, int]:
-        """How many different words of a task were found in which way."""
+        """Count how many different words of a task were found in which spelling."""
         return dict(Counter(self.find(word)[1] for word in {word for item in task.items for word in item}))

@@ -1,1 +1,1 @@
-"""mumon inside other libraries: scikit-learn's estimators and the page of `mumon explore`."""
+"""mumon inside other programs: an estimator for scikit-learn, and the web page of `mumon explore`."""

@@ -1,4 +1,4 @@
-"""Word vectors for scikit-learn: documents in, rows of numbers out, in pipelines and searches like any transformer."""
+"""Word vectors for scikit-learn: documents in, one row of numbers per document out; for pipelines and searches."""
 
 from __future__ import annotations
 
@@ -38,45 +38,46 @@ TRAINING_OPTIONS = (
 
 
 class Word2VecVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Documents as the mean, or the SIF-weighted mean, of the vectors of their words.
+    """Turn documents into the mean, or the SIF-weighted mean, of the vectors of their words.
 
-    A document is a string or a list of words (taken as they are). Words without a vector are passed over; a document of
-    nothing else becomes a row of zeros.
+    A document is a string or a list of words, which are used as they are. Words without a vector are skipped; a
+    document with only such words becomes a row of zeros.
 
     Parameters
     ----------
     vector_size, window, min_count, epochs, sg, alpha, sample, negative, update, workers
-        As of `mumon.Word2Vec`, which `fit` trains on the documents. `workers=1` makes it repeatable to the bit.
+        As in `mumon.Word2Vec`, which `fit` trains on the documents. With `workers=1`, results are repeatable to the
+        bit.
     random_state
-        The seed: a whole number, a `RandomState`, or None for another one at every fit.
+        The seed: a whole number, a `RandomState`, or None for a new seed at every fit.
     pooling
         "mean", or "sif": smooth inverse frequency (Arora, Liang and Ma, 2017).
     sif_a
-        Words count a / (a + p), where p is a word's share of the training text.
+        With "sif", a word has the weight a / (a + p), where p is its share of the training text.
     remove_component
-        With "sif", whether to take away what the documents of `fit` have most in common: their first singular vector.
+        With "sif", whether to remove the first singular vector of the documents of `fit`, which they have in common.
     tokenizer, lowercase, token_pattern
-        How a string becomes words, as of `CountVectorizer`.
+        How a string is split into words, as in `CountVectorizer`.
     norm
-        "l2" gives every row length 1.
+        "l2" scales every row to length 1.
     vectors
-        Vectors to use instead of training any: `WordVectors`, a `Word2Vec`, or the path of a file or model. Copies of
-        an estimator, which searches make, copy the vectors, but not those behind a path.
+        Vectors to use instead of training: `WordVectors`, a `Word2Vec`, or the path of either. Searches copy the
+        estimator and with it the vectors; a path is copied only as a path.
     progress
         Whether to show a progress bar while training.
 
     Attributes
     ----------
     wv_
-        The vectors of the words.
+        The word vectors.
     model_
-        The trained `Word2Vec`, unless `vectors` were given.
+        The trained `Word2Vec`; missing if `vectors` were given.
     weights_
-        The weight of each word, with "sif", else None.
+        With "sif" the weight of each word, otherwise None.
     component_
-        The direction that was taken away, or None.
+        The direction that was removed, or None.
     n_features_out_
-        How many columns there are.
+        The number of columns.
 
     Examples
     --------
@@ -134,23 +135,76 @@ class Word2VecVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.progress = progress
 
     def fit(self, X: Iterable[Any], y: Any = None) -> Word2VecVectorizer:
-        """Learn vectors from documents (unless some were given), and what their pooling needs."""
+        """Train vectors on documents, unless `vectors` were given, and prepare the pooling.
+
+        Parameters
+        ----------
+        X
+            Documents: strings or lists of words; a table with one column is read as that column.
+        y
+            Ignored; scikit-learn passes it.
+
+        Returns
+        -------
+        Word2VecVectorizer
+            The estimator itself.
+
+        Raises
+        ------
+        CorpusError
+            If `X` is not a list of documents.
+        OptionError
+            If a parameter has a value that it cannot have.
+        """
         self._fit(self._read_documents(X))
         return self
 
     def fit_transform(self, X: Iterable[Any], y: Any = None) -> npt.NDArray[np.float32]:
-        """`fit`, then `transform` the same documents, which are read just once."""
+        """Fit, then transform the same documents, which are read only once.
+
+        Parameters
+        ----------
+        X, y
+            As in `fit`.
+
+        Returns
+        -------
+        array (documents, n_features_out_)
+            One row per document.
+        """
         documents = self._read_documents(X)
         self._fit(documents)
         return self._transform(documents)
 
     def transform(self, X: Iterable[Any]) -> npt.NDArray[np.float32]:
-        """A row for every document."""
+        """Turn documents into rows.
+
+        Parameters
+        ----------
+        X
+            Documents, as in `fit`.
+
+        Returns
+        -------
+        array (documents, n_features_out_)
+            One row per document.
+        """
         check_is_fitted(self, "wv_")
         return self._transform(self._read_documents(X))
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
-        """The names of the columns: word2vec0, word2vec1 …"""
+        """Name the columns: word2vec0, word2vec1 and so on.
+
+        Parameters
+        ----------
+        input_features
+            Ignored; scikit-learn passes it.
+
+        Returns
+        -------
+        array of str
+            One name per column.
+        """
         check_is_fitted(self, "wv_")
         return np.array([f"word2vec{column}" for column in range(self.n_features_out_)], object)
 
@@ -178,7 +232,7 @@ class Word2VecVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             options = {name: getattr(self, name) for name in TRAINING_OPTIONS}
             self.model_ = Word2Vec(documents, seed=self._draw_seed(), progress=self.progress, **options)
             return self.model_.wv
-        self.__dict__.pop("model_", None)  # of an earlier fit
+        self.__dict__.pop("model_", None)  # from an earlier fit
         if isinstance(self.vectors, WordVectors):
             return self.vectors
         if isinstance(self.vectors, Word2Vec):
@@ -232,7 +286,9 @@ class Word2VecVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def compile_splitter(pattern: Any) -> Callable[[str], list[str]]:
-    """What finds the words of a text by a regular expression, or its one group.
+    """Compile a regular expression into a function that finds the words of a text.
+
+    The expression may have one group, which then is the word.
 
     >>> compile_splitter(r"\\b\\w\\w+\\b")("I saw a cat")
     ['saw', 'cat']
@@ -240,14 +296,14 @@ def compile_splitter(pattern: Any) -> Callable[[str], list[str]]:
     try:
         compiled = re.compile(pattern)
     except (re.error, TypeError) as error:
-        raise OptionError(f"token_pattern is no regular expression ({error}); correct it") from None
+        raise OptionError(f"token_pattern is not a regular expression ({error}); correct it") from None
     if compiled.groups > 1:
         raise OptionError(f"token_pattern has {compiled.groups} groups; it must have at most 1")
     return compiled.findall
 
 
-def split_documents(documents: Iterable[Any], tokens_of: Callable[[str], Iterable[str]]) -> list[list[str]]:
-    """Documents as lists of words: strings by way of `tokens_of`, lists of words as they are."""
+def split_documents(documents: Iterable[Any], split: Callable[[str], Iterable[str]]) -> list[list[str]]:
+    """Split documents into words: strings by `split`; lists of words stay as they are."""
     lists: list[list[str]] = []
     for number, document in enumerate(documents):
         if isinstance(document, bytes):
@@ -256,25 +312,27 @@ def split_documents(documents: Iterable[Any], tokens_of: Callable[[str], Iterabl
         if not is_text and not (isinstance(document, Iterable) and not isinstance(document, Mapping)):
             kind = type(document).__name__
             raise CorpusError(f"document {number} is a {kind}, not text or a list of words; fill it in or drop it")
-        tokens = list(tokens_of(document) if is_text else document)
+        tokens = list(split(document) if is_text else document)
         for token in tokens:
             if not isinstance(token, str):
                 raise CorpusError(
-                    f"document {number} holds {token!r}, a {type(token).__name__} and no word; convert it with str()"
+                    f"document {number} holds {token!r}, a {type(token).__name__} and not a word; convert it with str()"
                 )
         lists.append(tokens)
     return lists
 
 
 def read_column(X: Any) -> Iterable[Any]:
-    """The documents, one after the other: a table of one column is that column."""
+    """Return the documents one by one; a table with one column is read as that column."""
     if isinstance(X, str | bytes):
-        raise CorpusError("a single string was given where a list of documents is wanted; put it into a list")
+        raise CorpusError("a single string was given instead of a list of documents; put it into a list")
     shape = getattr(X, "shape", None)
     if isinstance(shape, tuple) and len(shape) != 1:
         if len(shape) != 2 or shape[1] != 1 or hasattr(X, "tocsr"):
-            raise CorpusError(f"a table of shape {shape} is no list of documents; give one column of text")
+            raise CorpusError(f"a table of shape {shape} is not a list of documents; give one column of text")
         return np.asarray(X, object)[:, 0]
     if not isinstance(X, Iterable):
-        raise CorpusError(f"a {type(X).__name__} is no list of documents; give an iterable of strings or token lists")
+        raise CorpusError(
+            f"a {type(X).__name__} is not a list of documents; give an iterable of strings or token lists"
+        )
     return X

@@ -1,6 +1,5 @@
-"""`mumon explore`: a local page to look into word vectors.
+"""`mumon explore`: a local web page to look into word vectors. Needs the extra `mumon[explore]`.
 
-`models.py` opens what is looked into, `questions.py` reads and answers what is typed, `projection.py` makes the maps
-and `maps.py` keeps them, `app.py` is the web application and `serve.py` runs it; `static/` is the page. Needs the extra
-`mumon[explore]`.
+`models.py` opens the vectors, `questions.py` parses and answers what is typed, `projection.py` computes maps and
+`maps.py` holds them. `app.py` is the web application, `serve.py` runs it, and `static/` is the page.
 """

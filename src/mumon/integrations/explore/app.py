@@ -45,10 +45,24 @@ HEADERS = {
 def build_application(
     models: Sequence[Model], maps: Maps, hosts: Sequence[str] = LOOPBACK, start: str = "pca"
 ) -> Starlette:
-    """The application over one or two models.
+    """Build the application for one or two models.
 
-    `hosts` are the names under which it may be called: a page elsewhere whose name is made to lead here (DNS
-    rebinding) is refused. `start` is the projection that is shown first.
+    Parameters
+    ----------
+    models
+        The models that the page shows.
+    maps
+        Their maps.
+    hosts
+        The names under which the application may be called. Other names are refused: a foreign page could let its own
+        name point here (DNS rebinding).
+    start
+        The projection that is shown first.
+
+    Returns
+    -------
+    Starlette
+        The application, ready to be served.
     """
     api = Api(models, maps, start)
     routes = [
@@ -65,7 +79,7 @@ def build_application(
 
 
 class Api:
-    """What the page can ask. Each answer takes the query and gives JSON."""
+    """The requests that the page can send. Each method takes the query and returns JSON."""
 
     def __init__(self, models: Sequence[Model], maps: Maps, start: str) -> None:
         self.models, self.maps, self.start = models, maps, start
@@ -81,7 +95,7 @@ class Api:
         self._map_text = lru_cache(maxsize=8)(self._encode_map)
 
     def about(self, request: Request) -> Response:
-        """The models: their sizes, settings and history."""
+        """Describe the models: their sizes, settings and history."""
         described = [
             {
                 "name": model.name,
@@ -100,42 +114,42 @@ class Api:
         )
 
     def neighbours(self, request: Request) -> Response:
-        """?q=king - man + woman&topn=10&model=0"""
+        """Answer ?q=king - man + woman&topn=10&model=0"""
         model = self._find_model(request)
         asked = questions.read_question(_read_text(request, "q"), self._is_known)
         return _answer(questions.find_neighbours(model, asked, _read_number(request, "topn", 10, MOST_NEIGHBOURS)))
 
     def analogy(self, request: Request) -> Response:
-        """?a=man&b=king&c=woman&mul=0&topn=5&model=0"""
+        """Answer ?a=man&b=king&c=woman&mul=0&topn=5&model=0"""
         a, b, c = (_read_text(request, name).strip() for name in "abc")
         topn, mul = _read_number(request, "topn", 5, MOST_NEIGHBOURS), _read_text(request, "mul") == "1"
         return _answer(questions.solve_analogy(self._find_model(request), a, b, c, topn, mul))
 
     def similarity(self, request: Request) -> Response:
-        """?a=king&b=queen&model=0"""
+        """Answer ?a=king&b=queen&model=0"""
         a, b = _read_text(request, "a"), _read_text(request, "b")
         return _answer({"a": a, "b": b, "cosine": questions.compute_similarity(self._find_model(request), a, b)})
 
     def suggest(self, request: Request) -> Response:
-        """?prefix=ki&topn=8: words of all models, those of the first model first where both have them."""
+        """Answer ?prefix=ki&topn=8 with words of all models, the most frequent first."""
         prefix, topn = _read_text(request, "prefix"), _read_number(request, "topn", 8, 50)
         found: dict[str, dict[str, Any]] = {}
         for model in self.models if prefix else ():
             for row in model.complete(prefix, topn):
-                about = {"word": model.words[row], "rank": int(model.ranks[row]) + 1, "count": model.count(row)}
-                found.setdefault(model.words[row], about)
-        return _answer({"prefix": prefix, "words": sorted(found.values(), key=lambda about: about["rank"])[:topn]})
+                entry = {"word": model.words[row], "rank": int(model.ranks[row]) + 1, "count": model.find_count(row)}
+                found.setdefault(model.words[row], entry)
+        return _answer({"prefix": prefix, "words": sorted(found.values(), key=lambda entry: entry["rank"])[:topn]})
 
     def map(self, request: Request) -> Response:
-        """?projection=pca&model=0: the whole map, or how long UMAP has been working."""
+        """Answer ?projection=pca&model=0 with the whole map, or with how long UMAP has been running."""
         kind = _read_text(request, "projection") or "pca"
         index = self.models.index(self._find_model(request))
         if self.maps.get(kind, index) is None:
-            return _answer({"working": round(self.maps.seconds(), 1)}, 202)
+            return _answer({"working": round(self.maps.measure_seconds(), 1)}, 202)
         return Response(self._map_text(kind, index), media_type="application/json")
 
     def places(self, request: Request) -> Response:
-        """?projection=pca&model=0&word=king&word=queen: where words are, null where the map has no place for one."""
+        """Answer ?projection=pca&model=0&word=king&word=queen with the places of words, null where the map has none."""
         model = self._find_model(request)
         made = self.maps.get(_read_text(request, "projection") or "pca", self.models.index(model))
         words = request.query_params.getlist("word")[: 2 * MOST_NEIGHBOURS]
@@ -143,7 +157,7 @@ class Api:
 
     def _encode_map(self, kind: str, index: int) -> bytes:
         made = self.maps.get(kind, index)
-        assert made is not None  # it was there a moment ago
+        assert made is not None  # `map` has just found it
         return _encode_json(made.to_json(self.models[index]))
 
     def _find_model(self, request: Request) -> Model:
@@ -155,7 +169,7 @@ class Api:
 
 
 def _wrap_answer(answer: Callable[[Request], Response]) -> Callable[[Request], Any]:
-    """Answer in a thread of the pool; a user's mistake becomes a sentence, with the word to try instead."""
+    """Run an answer in a thread of the pool; a user's mistake becomes a sentence, with the word to try instead."""
 
     async def respond(request: Request) -> Response:
         try:
@@ -188,7 +202,7 @@ def _read_number(request: Request, name: str, default: int, most: int, least: in
 
 
 def _flatten_settings(values: dict[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
-    """Names and values as people write them; what lies inside a setting comes after its name."""
+    """Yield names and values as people write them; a nested setting has the name of its parent in front."""
     for name, value in values.items():
         if isinstance(value, dict):
             yield from _flatten_settings(value, f"{before}{name}_")
@@ -215,7 +229,7 @@ def _answer(value: Any, status: int = 200) -> Response:
 
 
 class _HeaderMiddleware:
-    """Every answer, refusals included, says what a browser may do with it."""
+    """Adds headers to every answer, refusals included, that say what a browser may do with it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

@@ -1,4 +1,4 @@
-"""The maps of the models: made once, sent in a compact form, UMAP in a thread of its own."""
+"""The maps of the models: each is computed once and sent in a compact form; UMAP runs in its own thread."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from mumon.integrations.explore.models import Model
 from mumon.integrations.explore.projection import KINDS, Plane, find_rotation, fit_pca, fit_umap, has_umap
 from mumon.vectors.neighbours import Floats
 
-GRID = 65_535  # places are whole numbers up to this, two bytes each
+GRID = 65_535  # places are whole numbers up to this one, two bytes each
 
 
 @dataclass(frozen=True)
 class Map:
-    """Rows of a model and their places (N, 2); a plane that was turned knows its rotation."""
+    """Rows of a model and their places (N, 2) on a map; for PCA also the plane, and how it was rotated."""
 
     rows: NDArray[np.int64]
     points: Floats
@@ -30,7 +30,7 @@ class Map:
     rotation: NDArray[np.float64] | None = None
 
     def place_on_grid(self, points: Floats) -> NDArray[np.int64]:
-        """Places as the page counts them; those outside the map are outside the grid."""
+        """Convert places to whole numbers; those outside the map lie outside the grid."""
         low, high = self.points.min(axis=0), self.points.max(axis=0)
         side = float((high - low).max()) or 1.0
         middle = (low + high) / 2
@@ -38,7 +38,7 @@ class Map:
         return grid
 
     def to_json(self, model: Model) -> dict[str, Any]:
-        """Words by frequency; x and y as little-endian 16-bit numbers in base64, an eighth of their digits."""
+        """Return words by frequency, x and y as little-endian 16-bit numbers in base64: an eighth of their digits."""
         grid = self.place_on_grid(self.points).clip(0, GRID).astype("<u2")
         counts = model.wv.counts
         return {
@@ -50,15 +50,15 @@ class Map:
         }
 
     def find_places(self, model: Model, words: Sequence[str]) -> list[list[int] | None]:
-        """Where words are: a plane has a place for every word, a layout only for those it was made of."""
+        """Find the places of words: a plane has one for every word, a UMAP layout only for the words it was made of."""
         found: list[list[int] | None] = []
         where = {int(row): place for place, row in enumerate(self.rows)}
         for word in words:
-            row = model.row(word) if word in model else -1
+            row = model.find_row(word) if word in model else -1
             if row in where:
                 points = self.points[where[row]][None]
             elif row >= 0 and self.plane is not None:
-                points = self.plane.place(model.vectors(np.array([row])))
+                points = self.plane.place(model.select_vectors(np.array([row])))
                 points = points if self.rotation is None else (points @ self.rotation).astype(np.float32)
             else:
                 found.append(None)
@@ -68,10 +68,20 @@ class Map:
 
 
 class Maps:
-    """The maps of all models. `tell` hears about long work."""
+    """The maps of all models.
 
-    def __init__(self, models: Sequence[Model], words: int, tell: Callable[[str], None] = lambda text: None) -> None:
-        self._models, self._most, self._tell = models, words, tell
+    Parameters
+    ----------
+    models
+        The models, one or two.
+    words
+        The number of words on a map, the most frequent ones.
+    notify
+        Called with a sentence when long work begins and ends.
+    """
+
+    def __init__(self, models: Sequence[Model], words: int, notify: Callable[[str], None] = lambda text: None) -> None:
+        self._models, self._most, self._notify = models, words, notify
         self._made: dict[tuple[str, int], Map] = {}
         self._lock = threading.RLock()
         self._began: float | None = None
@@ -83,7 +93,7 @@ class Maps:
         return [kind for kind in KINDS if kind != "umap" or has_umap()]
 
     def get(self, kind: str, index: int) -> Map | None:
-        """A map, or None while UMAP is still at it; asking is what makes it begin."""
+        """Return a map, or None while UMAP is running; the first request starts it."""
         if kind not in self.kinds:
             raise OptionError(f"{kind!r} is not one of the {len(self.kinds)} projections: {', '.join(self.kinds)}")
         with self._lock:
@@ -96,7 +106,7 @@ class Maps:
             return self._made.get((kind, index))
 
     def prepare(self, umap: bool = False) -> None:
-        """Begin what the page will ask for first, while the browser is still opening."""
+        """Begin with what the page asks for first, while the browser is still opening."""
         threading.Thread(target=self._prepare, name="maps", daemon=True).start()
         if umap:
             self.start_umap()
@@ -107,12 +117,12 @@ class Maps:
             model.wv.fill_norms()
             model.complete("a", 1)
 
-    def seconds(self) -> float:
-        """For how long UMAP has been working."""
+    def measure_seconds(self) -> float:
+        """Return for how many seconds UMAP has been running."""
         return 0.0 if self._began is None else time.monotonic() - self._began
 
     def start_umap(self) -> None:
-        """Lay the words out in a thread that does not keep the program from ending."""
+        """Start UMAP in a thread that does not keep the program from ending."""
         with self._lock:
             if self._began is None:
                 self._began = time.monotonic()
@@ -123,29 +133,29 @@ class Maps:
 
     def _make_pca(self, index: int) -> None:
         rows = self._choose_rows(index)
-        vectors = self._models[index].vectors(rows)
+        vectors = self._models[index].select_vectors(rows)
         plane = fit_pca(vectors)
         self._keep("pca", index, Map(rows, plane.place(vectors), plane))
 
     def _make_umap(self) -> None:
         for index, model in enumerate(self._models):
             rows = self._choose_rows(index)
-            self._tell(f"laying out {len(rows):,} words of {model.name} by UMAP …")
+            self._notify(f"laying out {len(rows):,} words of {model.name} by UMAP …")
             try:
-                points = fit_umap(model.vectors(rows))
-            except Exception as error:  # a library's: the page has to say something, and PCA is still there
+                points = fit_umap(model.select_vectors(rows))
+            except Exception as error:  # from a library; the page shows it, and PCA still works
                 self._error = str(error) if isinstance(error, OptionError) else f"UMAP failed ({error}); use PCA"
-                self._tell(self._error)
+                self._notify(self._error)
                 return
             self._keep("umap", index, Map(rows, points))
-        self._tell(f"UMAP is ready, after {self.seconds():.0f} s")
+        self._notify(f"UMAP is ready, after {self.measure_seconds():.0f} s")
 
     def _keep(self, kind: str, index: int, made: Map) -> None:
-        """The second model's map is turned like the first's, as its own axes mean nothing."""
+        """Keep a map; that of the second model is rotated to match the first, because its own axes mean nothing."""
         with self._lock:
             if index > 0:
                 first = self.get(kind, 0)
-                assert first is not None  # UMAP takes them in turn
+                assert first is not None  # UMAP lays the models out in order
                 rotation = self._find_rotation(made, first, index)
                 points = (made.points @ rotation).astype(np.float32)
                 made = Map(made.rows, points, made.plane, rotation)

@@ -1,4 +1,4 @@
-"""What is looked into: vectors with their names, settings and history, and the completion of words."""
+"""The vectors that the page shows, with their name, settings and history, and the completion of words."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_EXAMPLES = 8
 
 
 class AbsentWordError(MissingWordError):
-    """A word is missing; `suggestion` is the one that the sentence proposes instead, if it does."""
+    """A word is missing; `suggestion` is the word that the sentence proposes instead, if it does."""
 
     def __init__(self, sentence: str, word: str, suggestion: str | None = None) -> None:
         super().__init__(sentence)
@@ -28,7 +28,7 @@ class AbsentWordError(MissingWordError):
 
 
 class Model:
-    """One model on the page. The page knows every word as text; keys that are numbers are turned here.
+    """One model on the page. The page knows every word as text; integer keys are converted here.
 
     >>> model = Model("m", WordVectors(["tea", "Team", "cup"], np.eye(3, dtype=np.float32)))
     >>> model.complete("te", 5)
@@ -52,20 +52,20 @@ class Model:
     def __contains__(self, word: str) -> bool:
         return word in self._rows
 
-    def row(self, word: str) -> int:
-        """The row of a word, or the sentence that says it is not there."""
+    def find_row(self, word: str) -> int:
+        """Return the row of a word, or raise an error that says it is missing."""
         row = self._rows.get(word)
         if row is not None:
             return row
         if self.numbered:
-            about = f"{word!r} is not among the {len(self.words)} keys, which are whole numbers; check it"
-            raise AbsentWordError(about, word)
+            sentence = f"{word!r} is not among the {len(self.words)} keys, which are whole numbers; check it"
+            raise AbsentWordError(sentence, word)
         try:
             return self.wv.get_index(word)
         except MissingWordError as error:
-            raise AbsentWordError(str(error), word, self._proposed(str(error))) from None
+            raise AbsentWordError(str(error), word, self._parse_suggestion(str(error))) from None
 
-    def _proposed(self, sentence: str) -> str | None:
+    def _parse_suggestion(self, sentence: str) -> str | None:
         _, _, end = sentence.rpartition("; did you mean ")
         try:
             word = ast.literal_eval(end.removesuffix("?"))
@@ -73,38 +73,38 @@ class Model:
             return None
         return word if isinstance(word, str) and word in self else None
 
-    def key(self, word: str) -> Any:
-        """What the vectors call a word."""
-        return self.wv.index_to_key[self.row(word)]
+    def find_key(self, word: str) -> Any:
+        """Return the key that the vectors have for a word."""
+        return self.wv.index_to_key[self.find_row(word)]
 
-    def vectors(self, rows: NDArray[np.int64]) -> Floats:
-        """Some rows of the matrix."""
+    def select_vectors(self, rows: NDArray[np.int64]) -> Floats:
+        """Return some rows of the matrix."""
         chosen: Floats = self.wv.vectors[rows]
         return chosen
 
-    def count(self, row: int) -> int | None:
-        """How often a word was seen, where that is known."""
+    def find_count(self, row: int) -> int | None:
+        """Return how often a word was seen, if that is known."""
         return None if self.wv.counts is None else int(self.wv.counts[row])
 
     @cached_property
     def by_frequency(self) -> NDArray[np.int64]:
-        """Rows, the most frequent first; without counts files are trusted to be in that order."""
+        """Rows, the most frequent first; without counts, the file is assumed to be in that order."""
         if self.wv.counts is None:
             return np.arange(len(self.words))
         return np.argsort(-self.wv.counts, kind="stable")
 
     @cached_property
     def ranks(self) -> NDArray[np.int64]:
-        """The place of each row among the frequent ones, from 0."""
+        """The rank of each row by frequency, from 0."""
         ranks = np.empty(len(self.words), np.int64)
         ranks[self.by_frequency] = np.arange(len(ranks))
         return ranks
 
     @property
     def first_rate(self) -> float | None:
-        """The rate at which training began, if it is known: the history has those at the end of each epoch.
+        """The rate at which training began, if it is known; the history has only the rates at the end of each epoch.
 
-        A model has only the schedule of its last training, and an earlier one may have begun at another rate.
+        A model keeps the schedule of its last training alone, and an earlier training may have begun at another rate.
         """
         schedule = self.settings.get("schedule")
         if not self.history or not isinstance(schedule, dict):
@@ -116,9 +116,9 @@ class Model:
         return float(first) if np.allclose(falls, [one["rate"] for one in self.history], rtol=1e-6) else None
 
     def complete(self, prefix: str, most: int) -> list[int]:
-        """Rows of the words that begin so, whatever the case, the most frequent first."""
+        """Return the rows of the words that begin with a prefix in any case, the most frequent first."""
         folded = prefix.casefold()
-        with self._completing:  # sorted once, however many ask at first
+        with self._completing:  # sorted once, even if several threads need it first
             words, rows = self._sorted
         begin, end = bisect_left(words, folded), bisect_left(words, folded + "\U0010ffff")
         found = rows[begin:end]
@@ -148,7 +148,7 @@ def _is_example(word: str) -> bool:
 
 
 def open_model(path: str, limit: int | None = None) -> Model:
-    """Read vectors, and where they lie in a model folder also how they were trained."""
+    """Load vectors, and from a model folder also how they were trained."""
     wv = WordVectors.load(path, limit=limit)
     settings: dict[str, Any] = {}
     history: list[dict[str, Any]] = []
@@ -156,7 +156,7 @@ def open_model(path: str, limit: int | None = None) -> Model:
         from mumon.formats.directory import load_model
         from mumon.training.run_state import Epoch
 
-        saved = load_model(path, output=False)  # the matrix is mapped: this reads a vocabulary once more, no more
+        saved = load_model(path, output=False)  # the matrix is mapped: only the vocabulary is read twice
         settings = saved.config
         history = [
             {"epoch": one.epoch, "loss": number, "rate": one.alpha, "speed": round(one.tokens_per_second)}
@@ -167,7 +167,7 @@ def open_model(path: str, limit: int | None = None) -> Model:
 
 
 def open_models(paths: list[str], limit: int | None = None) -> list[Model]:
-    """Open all; those with the same name get as much of their folders in front as tells them apart."""
+    """Open models; if two have the same name, parts of their folders are added until the names differ."""
     models = [open_model(path, limit) for path in paths]
     parts = [Path(path).resolve().parts for path in paths]
     if len(models) > 1 and models[0].name == models[1].name and parts[0] != parts[1]:

@@ -1,4 +1,4 @@
-"""From D dimensions to the two of a map: PCA, which is there at once, and UMAP, which takes its time."""
+"""From D dimensions to the two of a map: PCA, which is fast, and UMAP, which is slow."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from mumon.errors import OptionError
 from mumon.vectors.neighbours import Floats, compute_norms, find_nearest
 
-ROWS_AT_A_TIME = 8192  # rows that are made float64 at a time
-NEIGHBOURS = 15  # of a word, which UMAP keeps near it
+ROWS_AT_A_TIME = 8192  # rows that are converted to float64 at a time
+NEIGHBOURS = 15  # of each word, which UMAP keeps near it
 KINDS = ("pca", "umap")
 
 
@@ -21,7 +21,7 @@ KINDS = ("pca", "umap")
 class Plane:
     """The plane through `mean` along the two `axes` (D, 2) in which unit vectors vary most.
 
-    `share` is the part of all variance that lies in it.
+    `share` is the part of the variance that lies in the plane.
     """
 
     mean: NDArray[np.float64]
@@ -29,19 +29,19 @@ class Plane:
     share: float
 
     def place(self, vectors: Floats) -> Floats:
-        """Where vectors fall on the plane, (N, 2); also of words that had no part in choosing it."""
+        """Project vectors onto the plane, (N, 2); also vectors of words that the plane was not computed from."""
         return np.asarray((unit_rows(vectors) - self.mean) @ self.axes, np.float32)
 
 
 def unit_rows(vectors: Floats) -> Floats:
-    """Each row at length 1; rows of zeros stay."""
+    """Scale each row to length 1; rows of zeros stay."""
     lengths = compute_norms(vectors)[:, None]
     units: Floats = np.divide(vectors, lengths, out=np.zeros(vectors.shape, np.float32), where=lengths > 0)
     return units
 
 
 def fit_pca(vectors: Floats) -> Plane:
-    """The plane of the two largest principal components of the unit vectors.
+    """Compute the plane of the two largest principal components of the unit vectors.
 
     The sign of an axis means nothing; it is chosen so that the largest of its numbers is positive.
 
@@ -66,9 +66,9 @@ def fit_pca(vectors: Floats) -> Plane:
 
 
 def fit_umap(vectors: Floats) -> Floats:
-    """UMAP's layout of the rows, (N, 2): neighbours stay together, distances between groups say little.
+    """Compute UMAP's layout of the rows, (N, 2): neighbours stay together, distances between groups say little.
 
-    Exact neighbours are handed over: searching them as UMAP would takes longer, most of it for compilation.
+    UMAP gets exact neighbours. Its own search for them takes longer, mostly because it is compiled first.
     """
     require_umap()
     from umap import UMAP  # type: ignore[import-untyped,import-not-found]
@@ -85,7 +85,7 @@ def fit_umap(vectors: Floats) -> Floats:
     rows = np.hstack([np.arange(len(units))[:, None], rows]).astype(np.int32)
     distances = np.hstack([np.zeros((len(units), 1)), (1 - cosines).clip(0)]).astype(np.float32)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of no search for new points, which nobody asks for, and of one thread
+        warnings.simplefilter("ignore")  # about features that are not used here, and about one thread
         layout = UMAP(
             n_neighbors=count,
             min_dist=0.1,
@@ -99,20 +99,20 @@ def fit_umap(vectors: Floats) -> Floats:
 
 
 def has_umap() -> bool:
-    """Whether UMAP can be asked for; looking does not import it, which takes seconds."""
+    """Return whether UMAP is installed, without importing it, which takes seconds."""
     return importlib.util.find_spec("umap") is not None
 
 
 def require_umap() -> None:
-    """Say what to install where umap-learn is not there."""
+    """Raise an error that says what to install if umap-learn is missing."""
     if not has_umap():
         raise OptionError("UMAP needs a library that is not installed: pip install 'mumon[umap]', or use PCA")
 
 
 def find_rotation(points: Floats, like: Floats) -> NDArray[np.float64]:
-    """The rotation or reflection (2, 2) that brings centred `points` nearest to centred `like`, row by row.
+    """Find the rotation or reflection (2, 2) that brings centred `points` nearest to centred `like`, row by row.
 
-    Two models have no axes in common; turned like this, their maps can be compared by eye.
+    Two models have no axes in common. After the rotation, their maps can be compared by eye.
 
     >>> square = np.array([[1, 1], [1, -1], [-1, -1], [-1, 1.5]], np.float32)
     >>> aside = square @ np.array([[0, 1], [-1, 0]])

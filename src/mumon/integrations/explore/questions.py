@@ -1,4 +1,4 @@
-"""What is typed on the page, read and answered."""
+"""Parsing and answering what is typed on the page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from mumon.errors import OptionError
 from mumon.integrations.explore.models import Model
 
-MINUS = "-−–"  # the sign on the keyboard, the true one, and what some keyboards put in its place
+MINUS = "-−–"  # the hyphen, the minus sign, and the dash that some keyboards write
 TERM = re.compile(r'"([^"]+)"|([^\s,]+)')
 SIGNS = re.compile(rf"([+{re.escape(MINUS)}])")
 MOST_TERMS = 100
@@ -18,19 +18,19 @@ MOST_TERMS = 100
 
 @dataclass(frozen=True)
 class Question:
-    """Words to be near to (+) and to be far from (-), in the order in which they were typed."""
+    """Words to be near to (+) and far from (-), in the order in which they were typed."""
 
     terms: tuple[tuple[str, str], ...]
 
     def words(self, signs: str = "+-") -> list[str]:
-        """The words with one of these signs."""
+        """Return the words with one of these signs."""
         return [word for sign, word in self.terms if sign in signs]
 
 
 def read_question(text: str, known: Callable[[str], bool]) -> Question:
-    """Words with blanks, commas, plus or minus between them; quotes keep a word with blanks together.
+    """Parse words with blanks, commas, plus or minus between them; quotes keep a word with blanks together.
 
-    What is a word of the vocabulary as it stands is that word: signs, commas and blanks may be part of one.
+    If the text as a whole is a word of the vocabulary, it is that word: words may contain signs, commas and blanks.
 
     >>> read_question("king - man + woman", {"king", "man", "woman"}.__contains__)
     Question(terms=(('+', 'king'), ('-', 'man'), ('+', 'woman')))
@@ -59,7 +59,7 @@ def read_question(text: str, known: Callable[[str], bool]) -> Question:
 
 
 def _split_signs(term: str, known: Callable[[str], bool]) -> Iterable[tuple[str, str]]:
-    """A term as signs and words: `-man`, or `king-man+woman` if all three are words; a sign alone has no word."""
+    """Split a term into signs and words: `-man`, or `king-man+woman` if all three are words; a lone sign has none."""
     if term in ("+", *MINUS):
         return [(_normalise_sign(term), "")]
     if known(term):
@@ -76,8 +76,8 @@ def _normalise_sign(sign: str) -> str:
 
 
 def find_neighbours(model: Model, asked: Question, topn: int) -> dict[str, Any]:
-    """The nearest words and, where two words were given, their cosine."""
-    positive, negative = ([model.key(word) for word in asked.words(sign)] for sign in "+-")
+    """Find the nearest words and, if two words were given, their cosine."""
+    positive, negative = ([model.find_key(word) for word in asked.words(sign)] for sign in "+-")
     ranking = model.wv.most_similar(positive, negative, topn=topn)
     answer: dict[str, Any] = {
         "terms": [{"sign": sign, **_describe_word(model, word)} for sign, word in asked.terms],
@@ -89,23 +89,23 @@ def find_neighbours(model: Model, asked: Question, topn: int) -> dict[str, Any]:
 
 
 def solve_analogy(model: Model, a: str, b: str, c: str, topn: int, mul: bool) -> dict[str, Any]:
-    """A is to B as C is to …: by sums of cosines (3CosAdd), or by products (3CosMul)."""
+    """Find the words that are to C as B is to A, by sums of cosines (3CosAdd) or by products (3CosMul)."""
     for name, word in (("first", a), ("second", b), ("third", c)):
         if not word:
             raise OptionError(f"the {name} of the 3 words of the analogy is missing; type it")
     ask = model.wv.most_similar_cosmul if mul else model.wv.most_similar
-    ranking = ask([model.key(b), model.key(c)], [model.key(a)], topn=topn)
+    ranking = ask([model.find_key(b), model.find_key(c)], [model.find_key(a)], topn=topn)
     return {"a": a, "b": b, "c": c, "answers": _describe_ranking(model, ranking)}
 
 
 def compute_similarity(model: Model, first: str, second: str) -> float:
-    """The cosine of two words."""
-    return round(float(model.wv.similarity(model.key(first), model.key(second))), 6)
+    """Compute the cosine of two words."""
+    return round(float(model.wv.similarity(model.find_key(first), model.find_key(second))), 6)
 
 
 def _describe_word(model: Model, word: str) -> dict[str, Any]:
-    row = model.row(word)
-    return {"word": word, "rank": int(model.ranks[row]) + 1, "count": model.count(row)}
+    row = model.find_row(word)
+    return {"word": word, "rank": int(model.ranks[row]) + 1, "count": model.find_count(row)}
 
 
 def _describe_ranking(model: Model, ranking: list[tuple[str, float]]) -> list[dict[str, Any]]:

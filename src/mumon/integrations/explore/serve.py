@@ -1,4 +1,4 @@
-"""Running the page: a port to listen at, the address to open, and a quiet end."""
+"""Running the page: a port to listen at, the address to open, and a clean end."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from mumon.errors import OptionError
 from mumon.utils.signals import Interrupted
 
 DEFAULT_PORT = 8765
-MORE_PORTS = 20  # tried after that one if nobody asked for a port, before any that is free
+MORE_PORTS = 20  # tried after the default port, before any that is free
 
 
 def is_loopback(host: str) -> bool:
-    """Whether nobody but this machine can call there.
+    """Return whether only this machine can connect to a host.
 
     >>> is_loopback("localhost"), is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("0.0.0.0")
     (True, True, True, False)
@@ -33,20 +33,38 @@ def is_loopback(host: str) -> bool:
 
 
 def listen(host: str, port: int | None = None) -> socket.socket:
-    """Listen at a port, where 0 means any; without one, at `DEFAULT_PORT` or the next that is free."""
+    """Open a socket that listens at a port.
+
+    Parameters
+    ----------
+    host
+        A name or address of this machine.
+    port
+        The port, where 0 means any that is free. Without one, `DEFAULT_PORT` or the next that is free.
+
+    Returns
+    -------
+    socket
+        It accepts connections from now on, before the server runs.
+
+    Raises
+    ------
+    OptionError
+        If the port cannot be listened at.
+    """
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port or DEFAULT_PORT, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError):
         raise OptionError(
-            f"{host!r} is no address of this machine; use 127.0.0.1, or 0.0.0.0 for all of them"
+            f"{host!r} is not an address of this machine; use 127.0.0.1, or 0.0.0.0 for all of them"
         ) from None
     for number in (*range(DEFAULT_PORT, DEFAULT_PORT + MORE_PORTS + 1), 0) if port is None else (port,):
         listener = socket.socket(family, socket.SOCK_STREAM)
-        if os.name == "posix":  # where it means that an ended connection is no reason to wait; on Windows, theft
+        if os.name == "posix":  # do not wait for ended connections; on Windows, others could take the port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((address[0], number, *address[2:]))
-            listener.listen(128)  # callers wait from now on, so the address may be told before the server runs
+            listener.listen(128)  # browsers can connect from now on and wait until the server runs
             return listener
         except OSError as error:
             listener.close()
@@ -59,7 +77,7 @@ def listen(host: str, port: int | None = None) -> socket.socket:
 
 
 def find_address(listener: socket.socket) -> str:
-    """The address to type into a browser on this machine."""
+    """Return the address to type into a browser on this machine."""
     host, port = listener.getsockname()[:2]
     if host in ("0.0.0.0", "::"):
         host = "127.0.0.1" if host == "0.0.0.0" else "::1"
@@ -67,7 +85,7 @@ def find_address(listener: socket.socket) -> str:
 
 
 def has_screen() -> bool:
-    """Whether a browser would open in front of the user; at the far end of ssh it might fill the terminal."""
+    """Return whether a browser would open in front of the user; over ssh it might fill the terminal."""
     if "SSH_CONNECTION" in os.environ:
         return False
     return sys.platform in ("win32", "darwin") or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
@@ -79,8 +97,8 @@ def open_browser(url: str) -> None:
 
 
 def run(application: Any, listener: socket.socket) -> None:
-    """Serve until Ctrl-C, which is how this command is meant to end; other signals end it as they end any."""
-    try:  # from the beginning: the address has been told, so Ctrl-C may come while the server is still loaded
+    """Serve until Ctrl-C, which is the normal end of this command; other signals end it as any other program."""
+    try:  # the address is already on the screen, so Ctrl-C may come while the server is loading
         import uvicorn
 
         config = uvicorn.Config(
@@ -96,7 +114,7 @@ def run(application: Any, listener: socket.socket) -> None:
     except Interrupted as stopped:
         if stopped.signum != signal.SIGINT:
             raise
-        if sys.stderr.isatty():  # which shows ^C: the shell's prompt should not follow it on the same line
+        if sys.stderr.isatty():  # the terminal shows ^C; the prompt should not follow it on the same line
             with suppress(OSError):
                 print(file=sys.stderr, flush=True)
     finally:
