@@ -224,7 +224,7 @@ def test_stopping_keeps_what_is_done_and_ends_what_runs(home, environment, tmp_p
         (["--external", "mumon CBOW=x {corpus} {output}"], "'mumon-cbow' is the id of two systems"),
         (["--threads", "two"], "--workers is 'two'; write whole numbers"),
         (["--threads", "0"], "give at least 1 of each"),
-        (["--reference", "koan"], "the reference 'koan' is none of the"),
+        (["--reference", "koan"], "the reference 'koan' is not one of the"),
         (["--machine"], "--sampler and --machine are separate benchmarks"),
     ],
 )
@@ -236,7 +236,7 @@ def test_mistakes_are_refused_in_a_sentence(run, home, arguments, sentence):
 def test_text_that_peers_cannot_read_is_refused(run, tmp_path):
     (tmp_path / "a.jsonl").write_text('{"text": "a b c"}\n')
     code, _, err = run("bench", "a.jsonl")
-    assert code == 1 and "a.jsonl is not plain text, which is all that peers read" in err
+    assert code == 1 and "a.jsonl is not plain text, and peers read nothing else" in err
     code, _, err = run("bench")
     assert code == 1 and "there is no text to train on" in err
 

@@ -1,6 +1,7 @@
-"""The same work given to mumon and to its peers, side by side: `mumon bench`.
+"""`mumon bench`: mumon and other programs do the same work, side by side.
 
-`comparison.py` runs the rounds, `systems.py` knows who takes part, `launch.py` times one process, `results.py` holds
-what came out; `samplers.py` and `roofline.py` measure ways to draw noise words and the limits of a machine. Nothing is
-imported here, so that the processes that train peers start light.
+`work.py` defines the work and prepares the text, `systems.py` lists the programs, `runner.py` times one run in its own
+process, `comparison.py` runs the rounds, `results.py` holds and summarises the runs, and `report.py` and `plots.py`
+write them. `samplers.py` and `sampler_times.py` compare ways to draw noise words, `roofline.py` measures the limits of
+the machine. This file imports nothing, so that the processes that train peers start quickly.
 """

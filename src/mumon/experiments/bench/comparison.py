@@ -1,4 +1,4 @@
-"""`compare`: every system once, then every system again, and a record of it that survives Ctrl-C."""
+"""`compare`: all systems run once, then all run again; what is finished survives Ctrl-C."""
 
 from __future__ import annotations
 
@@ -28,7 +28,21 @@ RESAMPLES = 1000
 
 @dataclass(frozen=True)
 class BenchOptions:
-    """How a comparison is made. Without `threads`, all cores; `quality` asks for the scores beside the speed."""
+    """How a comparison is made.
+
+    Parameters
+    ----------
+    threads
+        The numbers of threads to run with; without any, all cores.
+    repeats
+        The number of rounds.
+    sentences
+        Use only this many lines of the text; None means all.
+    reference
+        The id of the system that others are compared with.
+    quality
+        Whether to score the vectors as well.
+    """
 
     threads: Sequence[int] | None = None
     repeats: int = 3
@@ -38,7 +52,7 @@ class BenchOptions:
 
 
 class BenchInterrupted(Interrupted):
-    """Ctrl-C or another signal, when some `runs` were finished and are kept."""
+    """Ctrl-C or another signal after `runs` finished runs, which are kept."""
 
     def __init__(self, runs: int, signum: int) -> None:
         super().__init__(signum, f"stopped after {runs} runs")
@@ -53,10 +67,37 @@ def compare(
     options: BenchOptions | None = None,
     progress: Progress | None = None,
 ) -> Results:
-    """Train every system on the same text and write what it took and gave into `folder`.
+    """Train every system on the same text and write times and scores into a folder.
 
-    After each run results.json and results.md are written anew, and the plots after each round and on Ctrl-C; those of
-    an earlier comparison go when the first run is done. The text and the vectors are in a hidden folder meanwhile.
+    results.json and results.md are written after each run, plots after each round and on Ctrl-C. Plots of an earlier
+    comparison are removed when the first run is finished. The text and the vectors are in a hidden folder meanwhile.
+
+    Parameters
+    ----------
+    corpus
+        Paths of text files.
+    folder
+        Where the results go.
+    work
+        The settings that every system trains with; by default those of `Work`.
+    chosen
+        The systems; by default all that are installed.
+    options
+        How often and with how many threads; by default those of `BenchOptions`.
+    progress
+        Shows which run is under way.
+
+    Returns
+    -------
+    Results
+        All runs and what they ran on.
+
+    Raises
+    ------
+    BenchInterrupted
+        On Ctrl-C after the first run.
+    OptionError
+        If an option cannot be used.
     """
     from mumon.experiments.bench.machine import describe_machine
     from mumon.experiments.bench.report import write_report
@@ -66,22 +107,22 @@ def compare(
     progress = progress or Progress()
     threads = sorted(set(options.threads or [available_cores()]))
     if threads[0] < 1 or options.repeats < 1:
-        raise OptionError(f"threads {threads[0]} and repeats {options.repeats} were asked for; give at least 1 of each")
+        raise OptionError(f"threads are {threads[0]} and repeats are {options.repeats}; give at least 1 of each")
     if options.reference not in {system.id for system in chosen.systems} | set(chosen.left_out) | {REFERENCE}:
-        raise OptionError(f"the reference {options.reference!r} is none of the {len(chosen.systems)} systems that run")
+        raise OptionError(f"the reference {options.reference!r} is not one of the {len(chosen.systems)} systems")
     folder.mkdir(parents=True, exist_ok=True)
-    here = Path(tempfile.mkdtemp(prefix=".work-", dir=folder)).resolve()
+    work_folder = Path(tempfile.mkdtemp(prefix=".work-", dir=folder)).resolve()
     try:
         progress.note("reading the text …")
-        text = prepare_corpus(corpus, here, work, options.sentences)
-        tasks, trouble = load_tasks_or_explain(progress) if options.quality else ([], None)
+        text = prepare_corpus(corpus, work_folder, work, options.sentences)
+        tasks, problem = load_tasks_or_explain(progress) if options.quality else ([], None)
         results = Results(work, text, chosen.systems, threads, options.repeats, options.reference, describe_machine())
         results.left_out, results.tasks = chosen.left_out, [task.name for task in tasks]
-        results.notes = [note for note in (chosen.note(), trouble) if note is not None]
+        results.notes = [note for note in (chosen.note(), problem) if note is not None]
         for note in results.notes:
             progress.note(note)
         try:
-            for round_ends in _run_rounds(results, Runner(here, text, work), tasks, progress):
+            for round_ends in _run_rounds(results, Runner(work_folder, text, work), tasks, progress):
                 write_report(results, folder, plots=round_ends)
         except KeyboardInterrupt as error:
             if not results.runs:
@@ -91,12 +132,28 @@ def compare(
         return results
     finally:
         progress.close()
-        shutil.rmtree(here, ignore_errors=True)
+        shutil.rmtree(work_folder, ignore_errors=True)
 
 
 def schedule(systems: Sequence[System], threads: Sequence[int], repeats: int) -> Iterator[tuple[int, int, System]]:
-    """(repeat, threads, system) in the order of the runs: no system has all its runs in one spell of the machine.
+    """List the runs in order: no system has all its runs at one time of a machine that may be busy.
 
+    Parameters
+    ----------
+    systems
+        The systems, in their order within a round.
+    threads
+        The numbers of threads.
+    repeats
+        The number of rounds.
+
+    Yields
+    ------
+    tuple
+        The round from 1, the number of threads, and the system.
+
+    Examples
+    --------
     >>> from mumon.experiments.bench.systems import SYSTEMS
     >>> pair = [SYSTEMS["mumon-sg"], SYSTEMS["gensim-sg"]]
     >>> [(repeat, threads, system.id) for repeat, threads, system in schedule(pair, [2], 2)]
@@ -109,7 +166,7 @@ def schedule(systems: Sequence[System], threads: Sequence[int], repeats: int) ->
 
 
 def _run_rounds(results: Results, runner: Runner, tasks: list[Task], progress: Progress) -> Iterator[bool]:
-    """Make all runs; after each, says whether it was the last of its round. A system that fails is not tried again."""
+    """Make all runs and yield after each whether its round is over. A system that fails does not run again."""
     plan = list(schedule(results.systems, results.threads, results.repeats))
     progress.start("warming up", len(results.systems), "systems")
     for place, system in enumerate(results.systems):
@@ -125,18 +182,18 @@ def _run_rounds(results: Results, runner: Runner, tasks: list[Task], progress: P
             if vectors is not None and tasks:
                 score_run(run, vectors, tasks)
             results.runs.append(run)
-            said = f"{system.name}: {format_run(run, results.corpus, results.work)}"
+            sentence = f"{system.name}: {format_run(run, results.corpus, results.work)}"
             if run.failed is None:
-                progress.finish(said)
+                progress.finish(sentence)
             else:
                 failed.add((system.id, threads))
                 progress.close()
-                progress.note(said)
+                progress.note(sentence)
         yield last
 
 
 def format_run(run: Run, corpus: BenchCorpus, work: Work) -> str:
-    """One run in a few words."""
+    """Describe a run in a few words."""
     if run.failed is not None:
         return f"failed after {run.seconds:.1f} s: {run.failed}"
     speed = corpus.tokens * work.epochs / run.seconds
@@ -149,7 +206,7 @@ def format_run(run: Run, corpus: BenchCorpus, work: Work) -> str:
 
 
 def load_tasks_or_explain(progress: Progress) -> tuple[list[Task], str | None]:
-    """The tasks, or none and a sentence why: a benchmark of speed is still worth having."""
+    """Return the tasks, or none and the reason: a benchmark of speed alone is still useful."""
     from mumon.evaluation import load_tasks
 
     try:
@@ -159,7 +216,7 @@ def load_tasks_or_explain(progress: Progress) -> tuple[list[Task], str | None]:
 
 
 def score_run(run: Run, vectors: WordVectors, tasks: list[Task]) -> None:
-    """Put the scores × 100 of all items into a run, and the mean's interval and halves. Missing words are skipped."""
+    """Add scores × 100 on all items to a run, and the interval and halves of their mean. Missing words are skipped."""
     from mumon.evaluation import evaluate
 
     report = evaluate(vectors, tasks, resamples=RESAMPLES, restrict_vocab=None, probes=(), progress=False)

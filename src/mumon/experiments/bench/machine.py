@@ -1,4 +1,4 @@
-"""What the machine is: without it no measured second means anything to anyone else."""
+"""A description of the machine; without it, measured seconds mean nothing to others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,13 @@ CACHE_FOLDER = Path("/sys/devices/system/cpu/cpu0/cache")
 
 
 def describe_machine() -> dict[str, Any]:
-    """The processor, its caches, the memory and every version that matters; no name and no path of this machine."""
+    """Describe the processor, its caches, the memory and all versions that matter, but no host name and no path.
+
+    Returns
+    -------
+    dict
+        What `format_machine` shows; ready for JSON.
+    """
     from mumon import __version__
     from mumon.experiments.bench.systems import DISTRIBUTIONS, find_peer_version
     from mumon.utils.threads import available_cores
@@ -28,7 +34,7 @@ def describe_machine() -> dict[str, Any]:
         "cores": available_cores(),
         "all_cores": os.cpu_count(),
         "caches": _read_caches(),
-        "memory_bytes": _memory(),
+        "memory_bytes": _find_memory(),
         "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
         "os": platform.platform(),
         "python": platform.python_version(),
@@ -41,8 +47,20 @@ def describe_machine() -> dict[str, Any]:
 
 
 def format_machine(machine: dict[str, Any]) -> list[tuple[str, str]]:
-    """The description as lines for people.
+    """Format the description of a machine as lines for people.
 
+    Parameters
+    ----------
+    machine
+        The result of `describe_machine`.
+
+    Returns
+    -------
+    list of tuples
+        Names and values.
+
+    Examples
+    --------
     >>> dict(format_machine(describe_machine()))["Python"] == platform.python_version()
     True
     """
@@ -69,11 +87,11 @@ def format_machine(machine: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def find_commit() -> str | None:
-    """The commit of the checkout that mumon is imported from, with a + if files differ from it; None elsewhere."""
+    """Return the commit of the checkout that mumon is imported from, with a + if files differ; None elsewhere."""
     package = Path(__file__).resolve().parents[2]
     try:
         top, head = (_run_git(package, "rev-parse", *what) for what in (["--show-toplevel"], ["--short", "HEAD"]))
-        if Path(top, "src", "mumon").resolve() != package:  # the repository of a project that only uses mumon
+        if Path(top, "src", "mumon").resolve() != package:  # a repository that only contains an installed mumon
             return None
         return head + "+" * bool(_run_git(package, "status", "--porcelain", "--untracked-files=no"))
     except (OSError, subprocess.SubprocessError):
@@ -101,7 +119,7 @@ def _find_cpu() -> str:
 
 
 def _read_caches() -> dict[str, str]:
-    """Sizes by level, of data caches: {"1": "48K", …}."""
+    """Read the sizes of the data caches by level: {"1": "48K", …}."""
     found = {}
     for index in sorted(CACHE_FOLDER.glob("index*")):
         try:
@@ -113,7 +131,7 @@ def _read_caches() -> dict[str, str]:
     return found
 
 
-def _memory() -> int | None:
+def _find_memory() -> int | None:
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
@@ -128,12 +146,12 @@ def _find_version(name: str) -> str | None:
 
 
 def _find_blas() -> str | None:
-    """The BLAS of NumPy, whose products are the yardstick of the roofline."""
+    """Find the BLAS of NumPy, whose products the roofline is compared with."""
     import numpy  # noqa: F401  loaded now so that it can be asked
     from threadpoolctl import threadpool_info
 
     found = [info for info in threadpool_info() if info["user_api"] == "blas"]
-    found.sort(key=lambda info: "numpy" not in info.get("filepath", "").lower())  # SciPy brings one, too
+    found.sort(key=lambda info: "numpy" not in info.get("filepath", "").lower())  # SciPy has one, too
     if not found:
         return None
     first = found[0]

@@ -1,4 +1,4 @@
-"""Training time against threads (bars for a single number of threads), and quality against time. Needs matplotlib."""
+"""Plots: training time by threads (bars for a single number of threads), and quality by time. Needs matplotlib."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from mumon.experiments.plot_style import COLOURS, INK, MARKS, STYLE, save_figure
 
 TIMES_NAME, QUALITY_NAME = PLOT_NAMES = ("training-time", "quality")
 TIME_UNITS = ((3 * 3600.0, 3600.0, "hours"), (600.0, 60.0, "minutes"), (0.0, 1.0, "seconds"))  # from, divisor, name
-LINE_HEIGHT, LETTER_WIDTH = 12.0, 5.2  # of the labels of points, in typographical points
+LINE_HEIGHT, LETTER_WIDTH = 12.0, 5.2  # of the labels, in typographical points
 
 
 def draw_times(results: Results, folder: Path) -> list[Path]:
-    """Draw training-time.png and .svg; gives their paths."""
+    """Draw training-time.png and .svg and return their paths."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -43,7 +43,7 @@ def draw_times(results: Results, folder: Path) -> list[Path]:
 
 
 def draw_quality(results: Results, folder: Path) -> list[Path]:
-    """Draw quality.png and .svg, with the most threads of each system; nothing if no quality was measured."""
+    """Draw quality.png and .svg for the most threads and return their paths; nothing if no quality was measured."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -77,7 +77,7 @@ def draw_quality(results: Results, folder: Path) -> list[Path]:
 
 
 def _draw_lines(axes: Any, results: Results, objective: str, divisor: float) -> None:
-    """Time against threads, a line per system; a colour per implementation, a mark per variant of it."""
+    """Draw time by threads, a line per system: one colour per implementation, one marker per variant of it."""
     seen: dict[str, int] = {}
     for system in results.systems:
         rows = [row for row in results.summarise() if row.system == system.id]
@@ -135,12 +135,12 @@ def _draw_bars(axes: Any, results: Results, objective: str, divisor: float) -> N
 
 
 def _label_points(axes: Any, rows: Sequence[SummaryRow], divisor: float) -> None:
-    """Names beside the points, towards the middle if they fit, as near as they touch no point and no other name."""
-    axes.figure.draw_without_rendering()  # places are known only once the axes are
+    """Write names beside the points, towards the middle if possible, without touching points or other names."""
+    axes.figure.draw_without_rendering()  # places on the page are known only after drawing
     scale = 72 / axes.figure.dpi
     least, middle, most = (axes.transAxes.transform((part, 0))[0] * scale for part in (0, 0.6, 1))
     spots = [axes.transData.transform((row.seconds / divisor, row.scores[MEAN])) * scale for row in rows]
-    taken = [(x - 6, x + 6, y) for x, y in spots]  # left, right and height of points and of the labels so far
+    taken = [(x - 6, x + 6, y) for x, y in spots]  # left, right and height of the points and of the labels so far
 
     def is_free(left: float, right: float, height: float) -> bool:
         touched = (left < b and right > a and abs(height - y) < LINE_HEIGHT for a, b, y in taken)
@@ -186,7 +186,7 @@ def _find_system(results: Results, row: SummaryRow) -> System:
 
 
 def _choose_colour(results: Results, system: System) -> str:
-    """One colour per implementation, the same in every plot: mumon's, the peers', then whoever else takes part."""
+    """Choose one colour per implementation, the same in every plot: mumon first, then the known peers, then others."""
     known = dict.fromkeys(["mumon", *DISTRIBUTIONS, *(each.implementation for each in results.systems)])
     return COLOURS[list(known).index(system.implementation) % len(COLOURS)]
 
@@ -198,7 +198,7 @@ def _parse_colour(colour: str) -> tuple[float, float, float]:
 
 
 def _set_plain_ticks(axis: Any) -> None:
-    """1, 1.5, 2, 3, 5, 7, 10 … on a logarithmic axis, as plain numbers."""
+    """Label a logarithmic axis with 1, 1.5, 2, 3, 5, 7, 10 and so on, as plain numbers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     axis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))

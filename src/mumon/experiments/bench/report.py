@@ -1,4 +1,4 @@
-"""results.md: the tables of a benchmark, for people; and when to write what."""
+"""results.md: the tables of a benchmark for people; and the writing of all result files."""
 
 from __future__ import annotations
 
@@ -15,8 +15,23 @@ REPORT_NAME = "results.md"
 
 
 def write_report(results: Results, folder: Path, plots: bool = True) -> list[Path]:
-    """Write results.json and results.md, and the plots if asked for and matplotlib is there; gives the paths."""
-    if len(results.runs) == 1:  # plots of an earlier comparison would be taken for this one's
+    """Write the results of a benchmark into a folder.
+
+    Parameters
+    ----------
+    results
+        The runs so far.
+    folder
+        Where results.json, results.md and the plots go.
+    plots
+        Whether to draw the plots; they are left out, with a note, if matplotlib is missing.
+
+    Returns
+    -------
+    list of Path
+        The files that were written.
+    """
+    if len(results.runs) == 1:  # plots of an earlier comparison would look like this one's
         for path in (folder / f"{name}.{kind}" for name in PLOT_NAMES for kind in FORMATS):
             path.unlink(missing_ok=True)
     paths = [results.save(folder)]
@@ -35,7 +50,7 @@ def write_report(results: Results, folder: Path, plots: bool = True) -> list[Pat
 
 
 def format_markdown(results: Results) -> str:
-    """The whole report."""
+    """Format the whole report as Markdown."""
     work, corpus = results.work, results.corpus
     sentences = [
         f"{', '.join(corpus.names[:3])}{' …' * (len(corpus.names) > 3)}: {corpus.sentences:,} sentences, "
@@ -82,7 +97,7 @@ def _format_table(results: Results, threads: int) -> str:
 
 
 def _format_scaling(results: Results) -> str:
-    """Seconds by threads, and how many times as fast as with the fewest."""
+    """Format seconds by threads, and the speed relative to the fewest threads."""
     head = ["system", *(f"{threads} thread{'s' * (threads > 1)}" for threads in results.threads)]
     body = []
     for system in results.systems:
@@ -109,26 +124,26 @@ def _format_rows(head: list[str], body: list[list[str]], others: str = "---:") -
 
 
 def format_seconds(row: SummaryRow) -> str:
-    """The median, and the range where there is one."""
+    """Format the median time, and the range if there are several runs."""
     digits = 1 if row.seconds >= 10 else 2
     middle = f"{row.seconds:,.{digits}f}"
     return middle if row.repeats < 2 else f"{middle} [{row.fastest:,.{digits}f}–{row.slowest:,.{digits}f}]"
 
 
 def format_relative(row: SummaryRow) -> str:
-    """How many times as fast as the reference."""
+    """Format the speed relative to the reference."""
     return "–" if row.relative is None else f"{row.relative:.2f}"
 
 
 def format_scaling(row: SummaryRow | None) -> str:
-    """Seconds, and the gain over the fewest threads."""
+    """Format seconds, and the speed relative to the fewest threads."""
     if row is None:
         return "–"
     return f"{row.seconds:,.{1 if row.seconds >= 10 else 2}f}" + (f" (×{row.scaling:.2f})" if row.scaling else "")
 
 
 def format_speed(tokens: float) -> str:
-    """Tokens per second, short.
+    """Format tokens per second in short.
 
     >>> format_speed(2_345_678), format_speed(98_765)
     ('2.35 M', '98.8 k')
@@ -137,17 +152,17 @@ def format_speed(tokens: float) -> str:
 
 
 def format_memory(row: SummaryRow) -> str:
-    """The largest peak of all runs."""
+    """Format the largest peak of all runs."""
     return "–" if row.peak_bytes is None else f"{row.peak_bytes / 1e6:,.0f} MB"
 
 
 def format_score(score: float | None) -> str:
-    """A score, or a dash where it is not defined."""
+    """Format a score, or a dash where it is not defined."""
     return "–" if score is None or score != score else f"{score:.1f}"
 
 
 def format_mean(row: SummaryRow) -> str:
-    """The mean score, its spread between runs, and the interval over items."""
+    """Format the mean score, its standard deviation between runs, and the interval over items."""
     cell = format_score(row.scores.get(MEAN))
     if row.spread is not None:
         cell += f" ± {row.spread:.1f}"

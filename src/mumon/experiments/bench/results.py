@@ -1,4 +1,4 @@
-"""What a benchmark found: every run as it was, and a summary per system and number of threads."""
+"""The results of a benchmark: every run as it was, and a summary per system and number of threads."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ RESULTS_NAME = "results.json"
 class SummaryRow:
     """One system on one number of threads, over its repeats.
 
-    `relative` is how many times as fast as the reference it is; raw tokens are all those of the text, trained ones
-    those expected to remain after rare words are dropped and frequent ones subsampled.
+    `relative` is the speed relative to the reference. Raw tokens are all tokens of the text; trained tokens are those
+    expected to remain after rare words are dropped and frequent ones subsampled.
     """
 
     system: str
@@ -35,7 +35,7 @@ class SummaryRow:
     fastest: float
     slowest: float
     relative: float | None
-    scaling: float | None  # how many times as fast as with the fewest threads
+    scaling: float | None  # speed relative to the fewest threads
     raw_tokens_per_second: float
     trained_tokens_per_second: float
     peak_bytes: int | None
@@ -47,7 +47,25 @@ class SummaryRow:
 
 @dataclass
 class Results:
-    """Everything that goes into results.json."""
+    """Everything that goes into results.json.
+
+    Parameters
+    ----------
+    work, corpus
+        What was trained, on which text.
+    systems, threads, repeats, reference
+        Who ran, on how many threads, how often, and whom others are compared with.
+    machine
+        The result of `describe_machine`.
+    left_out
+        Ids of systems that are not installed, with what is missing.
+    notes
+        Sentences for the report.
+    tasks
+        The names of the tasks that vectors are scored on.
+    runs
+        The runs that are finished.
+    """
 
     work: Work
     corpus: BenchCorpus
@@ -70,15 +88,15 @@ class Results:
         return all(good.count(pair) == self.repeats for pair in wanted)
 
     def find_good_runs(self, system: str, threads: int) -> list[Run]:
-        """The runs that ended well."""
+        """Return the runs of a system that did not fail."""
         return [run for run in self.runs if (run.system, run.threads, run.failed) == (system, threads, None)]
 
     def find_failed_runs(self) -> list[Run]:
-        """The runs that did not."""
+        """Return the runs that failed."""
         return [run for run in self.runs if run.failed is not None]
 
     def summarise(self) -> list[SummaryRow]:
-        """A row per system and number of threads, in the order in which they were asked for."""
+        """Return a row per number of threads and system that has run, in the order of the options."""
         pairs = [(system, threads) for threads in self.threads for system in self.systems]
         return [
             self._summarise_runs(system, threads)
@@ -87,7 +105,7 @@ class Results:
         ]
 
     def find_reference(self) -> str | None:
-        """The system that others are compared with: the reference if it has run, else the first that has."""
+        """Return the system that others are compared with: the reference if it has run, else the first that has."""
         ran = [
             system.id
             for system in self.systems
@@ -96,12 +114,12 @@ class Results:
         return self.reference if self.reference in ran else next(iter(ran), None)
 
     def find_median_seconds(self, system: str | None, threads: int) -> float | None:
-        """The median time of a system, if it has any."""
+        """Return the median time of a system, or None if it has not run."""
         times = [run.seconds for run in self.find_good_runs(system or "", threads)]
         return median(times) if times else None
 
     def compare_by_round(self, system: str, threads: int) -> list[float]:
-        """How many times as fast as the reference, in each round that both have: a busy spell slows down both."""
+        """Return the speed relative to the reference in each round that both have: a busy machine slows down both."""
         reference = {run.repeat: run.seconds for run in self.find_good_runs(self.find_reference() or "", threads)}
         return [
             reference[run.repeat] / run.seconds
@@ -115,7 +133,7 @@ class Results:
         middle = median(times)
         reference = self.find_median_seconds(self.find_reference(), threads)
         fewest = sorted(self.threads)
-        alone = next((known for count in fewest if (known := self.find_median_seconds(system.id, count))), None)
+        slowest = next((known for count in fewest if (known := self.find_median_seconds(system.id, count))), None)
         scored = [run for run in runs if run.scores]
         intervals = [run.interval for run in scored if run.interval is not None]
         means = [run.scores[MEAN] for run in scored if MEAN in run.scores]
@@ -129,7 +147,7 @@ class Results:
             fastest=min(times),
             slowest=max(times),
             relative=None if reference is None else reference / middle,
-            scaling=None if alone is None else alone / middle,
+            scaling=None if slowest is None else slowest / middle,
             raw_tokens_per_second=self.corpus.tokens * self.work.epochs / middle,
             trained_tokens_per_second=self.corpus.trained_tokens * self.work.epochs / middle,
             peak_bytes=max(memory, default=None),
@@ -140,8 +158,8 @@ class Results:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Everything, raw repeats included."""
-        about = {"id", "name", "implementation", "objective", "version"}
+        """Return everything, every run included."""
+        fields = {"id", "name", "implementation", "objective", "version"}
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -149,7 +167,7 @@ class Results:
             "machine": self.machine,
             "work": asdict(self.work),
             "corpus": self.corpus.to_json(),
-            "systems": [{name: getattr(system, name) for name in sorted(about)} for system in self.systems],
+            "systems": [{name: getattr(system, name) for name in sorted(fields)} for system in self.systems],
             "left_out": self.left_out,
             "threads": self.threads,
             "repeats": self.repeats,
@@ -161,12 +179,25 @@ class Results:
         }
 
     def save(self, folder: Path) -> Path:
-        """Write results.json, whole or not at all."""
+        """Write results.json, whole or not at all, and return its path."""
         return write_json(folder / RESULTS_NAME, self.to_json())
 
 
 def write_json(path: str | os.PathLike[str], content: Any) -> Path:
-    """Write JSON that people can read as well, whole or not at all."""
+    """Write readable JSON, whole or not at all.
+
+    Parameters
+    ----------
+    path
+        The file.
+    content
+        What goes into it; nan is refused.
+
+    Returns
+    -------
+    Path
+        The file.
+    """
     with atomic_file(path) as file:
         file.write((json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode())
     return Path(path)

@@ -1,4 +1,4 @@
-"""The two limits of a machine: how fast it multiplies, and how fast it moves memory. `mumon bench --machine`."""
+"""The two limits of a machine: how fast it multiplies and how fast it moves memory. `mumon bench --machine`."""
 
 from __future__ import annotations
 
@@ -14,20 +14,35 @@ from mumon.training.sampling import CERTAIN, alias_table, keep_chances, noise_di
 from mumon.training.settings import Settings
 from mumon.training.weights import initial_rows, new_matrix
 
-LARGE_SIDE = 2048  # side of the large matrices: big enough for the peak, small enough for a second
+LARGE_SIDE = 2048  # side of the large matrices: big enough for the peak speed, small enough for a second
 DIMENSIONS, WIDTH = 300, 304  # dimensions, and floats of a padded row
-WORDS, TOKENS, WINDOW, NEGATIVE = 80_000, 12_000, 5, 5  # of the text that the kernels train: as large as a block
+WORDS, TOKENS, WINDOW, NEGATIVE = 80_000, 12_000, 5, 5  # of the text that the kernels train on: as large as a block
 MATRIX_BYTES = 100_000_000
 RATE = np.float32(0.01)
-SECONDS_EACH = 0.5  # of each measurement, at least
+SECONDS_EACH = 0.5  # of each measurement at least
 
-Action = Callable[[], float]  # does some work and says how much
+Action = Callable[[], float]  # does some work and returns how much
 
 
 def measure_machine(
     seconds: float = SECONDS_EACH, matrix_bytes: int = MATRIX_BYTES, large: int = LARGE_SIDE
 ) -> dict[str, Any]:
-    """GFLOP/s of products and GB/s of memory, on one thread and on all."""
+    """Measure GFLOP/s of products and GB/s of memory, on one thread and on all.
+
+    Parameters
+    ----------
+    seconds
+        How long each measurement takes at least.
+    matrix_bytes
+        The size of the matrices that are copied and read at random.
+    large
+        The side of the large square matrices that are multiplied.
+
+    Returns
+    -------
+    dict
+        The numbers of threads, the work per token, and a row per measurement; ready for JSON.
+    """
     from mumon.utils.threads import available_cores
 
     threads = sorted({1, available_cores()})
@@ -66,7 +81,7 @@ def _measure_on_threads(prepare: Callable[[], Action], threads: list[int], secon
 
 
 def _measure_rate(actions: list[Action], seconds: float) -> float:
-    """Work per nanosecond (10⁹ per second) of so many actions at the same time, each on a thread of its own."""
+    """Measure work per nanosecond (10⁹ per second) of several actions at the same time, each on its own thread."""
     from mumon.utils.threads import use_one_blas_thread
 
     def repeat(action: Action) -> float:
@@ -77,7 +92,7 @@ def _measure_rate(actions: list[Action], seconds: float) -> float:
 
     with use_one_blas_thread(), ThreadPoolExecutor(len(actions)) as pool:
         until = 0.0
-        list(pool.map(lambda action: action(), actions))  # compiled, loaded, paged in
+        list(pool.map(lambda action: action(), actions))  # so that everything is compiled, loaded and paged in
         started = time.perf_counter()
         until = started + seconds
         total = sum(pool.map(repeat, actions))
@@ -85,7 +100,7 @@ def _measure_rate(actions: list[Action], seconds: float) -> float:
 
 
 def _measure_large_products(threads: int, seconds: float, side: int) -> float:
-    """NumPy's own BLAS with so many threads of its own."""
+    """Measure NumPy's BLAS with a number of its own threads."""
     from threadpoolctl import threadpool_limits
 
     a = np.random.default_rng(1).random((side, side), np.float32)
@@ -100,7 +115,7 @@ def _measure_large_products(threads: int, seconds: float, side: int) -> float:
 
 
 def count_per_token(dim_floats: int = WIDTH) -> dict[str, float]:
-    """What the fast CBOW kernel does for one trained token at least: arithmetic of its products, bytes of its rows.
+    """Count the least work of the fast CBOW kernel for a trained token: arithmetic of products, bytes of rows.
 
     A token reads and writes its source row, its target row, and its share of the batch's noise rows.
 
@@ -130,7 +145,7 @@ def _prepare_small_products() -> Action:
 
 
 def _prepare_cbow() -> Callable[[], Action]:
-    """Threads that train the same two matrices on blocks of their own, as in real training."""
+    """Prepare threads that train the same two matrices on their own blocks, as in real training."""
     from mumon.kernels.cbow import cbow_fast
 
     settings = Settings()

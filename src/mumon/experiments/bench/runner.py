@@ -1,4 +1,4 @@
-"""One run of one system: a process of its own, timed from its start to its end, and a look at what it saved."""
+"""One run of one system: its own process, timed from start to end, and a check of the vectors that it saved."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MUMON_REPORT_FIELDS = ("trained_tokens", "training_seconds", "first_rate")
 
 @dataclass
 class Run:
-    """What one run took and gave. `failed` is the last line that a failing run wrote."""
+    """The times, memory and scores of one run. `failed` is the reason why a run failed, or None."""
 
     system: str
     threads: int
@@ -37,7 +37,7 @@ class Run:
     cpu_seconds: float | None = None
     peak_bytes: int | None = None
     words: int | None = None
-    trained_tokens: int | None = None  # counted by mumon itself; peers do not tell
+    trained_tokens: int | None = None  # counted by mumon itself; peers do not report it
     training_seconds: float | None = None
     first_rate: float | None = None
     scores: dict[str, float] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Run:
     failed: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The fields; a score that is not defined is null."""
+        """Return the fields, with None for scores that are not defined."""
         fields = asdict(self)
         for name in ("scores", "halves"):
             fields[name] = {key: None if score != score else score for key, score in fields[name].items()}
@@ -54,24 +54,49 @@ class Run:
 
 
 class Runner:
-    """Runs systems one at a time in a folder of its own, with a corpus cache that nobody else uses."""
+    """Runs systems one at a time.
+
+    Parameters
+    ----------
+    folder
+        A folder of its own, where vectors, logs and a separate corpus cache go.
+    corpus
+        The text.
+    work
+        The settings that every system trains with.
+    """
 
     def __init__(self, folder: Path, corpus: BenchCorpus, work: Work) -> None:
         from mumon.kernels import jit
 
         self.folder, self.corpus, self.work = folder, corpus, work
         self._cache = folder / "cache"
-        # Kernels that are compiled already stay where they are: compiling is no part of the work.
+        # Kernels that are already compiled are used: compiling is not part of the work.
         kernels = jit.cache_directory().parent
         self._environment = {"MUMON_CACHE": str(self._cache), "NUMBA_CACHE_DIR": str(kernels)}
 
     def warm_up(self, system: System, threads: int) -> None:
-        """A small run that nobody times: kernels get compiled, programs get loaded. Rare words count, too."""
+        """Make a small run that is not timed, so that kernels are compiled and programs loaded. Rare words are kept."""
         work = replace(self.work, min_count=1, sample=0)
         self._launch(system, Job(self.corpus.warm_up, self._build_output_path(system), work, threads, seed=1))
 
     def run(self, system: System, threads: int, repeat: int) -> tuple[Run, WordVectors | None]:
-        """The run and its vectors, or None if it failed."""
+        """Run a system once.
+
+        Parameters
+        ----------
+        system
+            What to run.
+        threads
+            The number of threads.
+        repeat
+            The round, which is also the seed.
+
+        Returns
+        -------
+        tuple
+            The run and its vectors, or None if it failed.
+        """
         run = Run(system.id, threads, repeat, seed=repeat)
         job = Job(self.corpus.path, self._build_output_path(system), self.work, threads, run.seed)
         report = self._launch(system, job)
@@ -93,7 +118,7 @@ class Runner:
         from mumon.vectors.word_vectors import WordVectors
 
         if not job.output.exists():
-            run.failed = f"it ended well but wrote no {{output}} ({self._describe_end(0)})"
+            run.failed = f"it ended without an error but wrote no {{output}} ({self._describe_end(0)})"
             return None
         try:
             vectors = WordVectors.load(job.output)
@@ -122,7 +147,7 @@ class Runner:
             try:
                 process.communicate(json.dumps(request).encode())
             except BaseException:
-                process.terminate()  # it ends the command, then itself
+                process.terminate()  # it stops the command, then itself
                 raise
         answer: dict[str, Any] = json.loads(report.read_bytes())
         report.unlink()

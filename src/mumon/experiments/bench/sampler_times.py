@@ -1,4 +1,4 @@
-"""How long samplers take to build and to draw from, what memory they hold, how far off they are: `--sampler`."""
+"""Time, memory and error of ways to draw noise words: `mumon bench --sampler`."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ PANELS = {
     "build_seconds": "Time to build, seconds",
     "largest_error": "Largest relative error of a probability",
 }
-LEAST_SHOWN = 1e-16  # shown in place of zero on a logarithmic axis
+LEAST_SHOWN = 1e-16  # instead of zero on a logarithmic axis
 
 
 def parse_sizes(text: str) -> list[int]:
-    """Sizes of the vocabulary from a list such as 1e3,1e4.
+    """Parse a list of vocabulary sizes such as 1e3,1e4.
 
     >>> parse_sizes("1e3, 20000")
     [1000, 20000]
@@ -48,14 +48,31 @@ def parse_sizes(text: str) -> list[int]:
         raise OptionError(f"--vocab is {text!r}; write numbers with commas between, such as 1e3,1e4") from None
     bad = [size for size in found if not 2 <= size <= MOST_WORDS]
     if bad:
-        raise OptionError(f"a vocabulary of {bad[0]:,} words was asked for; give 2 to {MOST_WORDS:,}")
+        raise OptionError(f"a vocabulary has {bad[0]:,} words; give 2 to {MOST_WORDS:,}")
     return sorted(set(found))
 
 
 def measure_samplers(
     vocab: Sequence[int], draws: int, folder: Path, progress: Progress | None = None
 ) -> dict[str, Any]:
-    """Measure every sampler on every size, and write sampler.json and plots into `folder`."""
+    """Measure all samplers and write sampler.json and plots.
+
+    Parameters
+    ----------
+    vocab
+        The sizes of the vocabulary.
+    draws
+        The number of words to draw.
+    folder
+        Where the files go.
+    progress
+        Shows how far it is.
+
+    Returns
+    -------
+    dict
+        The content of sampler.json.
+    """
     from mumon.experiments.bench.machine import describe_machine
     from mumon.experiments.bench.results import write_json
 
@@ -72,9 +89,20 @@ def measure_samplers(
 
 
 def time_samplers(vocab: Sequence[int], draws: int, progress: Progress) -> list[dict[str, Any]]:
-    """What every sampler takes on every size of the vocabulary."""
+    """Measure every sampler on every size of the vocabulary.
+
+    Parameters
+    ----------
+    vocab, draws, progress
+        As in `measure_samplers`.
+
+    Returns
+    -------
+    list of dict
+        Times, bytes and errors, one row per size and sampler.
+    """
     out = np.empty(draws, np.int32)
-    for sampler in SAMPLERS:  # compiled before anyone looks at the clock
+    for sampler in SAMPLERS:  # so that everything is compiled before it is timed
         sampler(compute_zipf_probabilities(2)).draw(out[:1])
     rows: list[dict[str, Any]] = []
     progress.start("drawing noise words", len(vocab) * len(SAMPLERS), "samplers")
@@ -112,7 +140,7 @@ def _time_median(action: Callable[[], None]) -> float:
 
 
 def draw_samplers(results: dict[str, Any], folder: Path) -> list[Path]:
-    """Draw sampler.png and .svg: a panel per quantity, a line per sampler, against the size of the vocabulary."""
+    """Draw sampler.png and .svg: a panel per quantity, a line per sampler, by the size of the vocabulary."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -123,7 +151,7 @@ def draw_samplers(results: dict[str, Any], folder: Path) -> list[Path]:
 
 
 def draw_panels(figure: Any, results: dict[str, Any]) -> None:
-    """The panels, into a figure of matplotlib's."""
+    """Draw the panels into a figure of matplotlib."""
     names = list(dict.fromkeys(row["sampler"] for row in results["rows"]))
     panels = figure.subplots(1, len(PANELS))
     for axes, (field, title) in zip(panels, PANELS.items(), strict=True):

@@ -1,6 +1,6 @@
 """Three ways to draw noise words: Vose's alias table, a search in the cumulative distribution, word2vec.c's table.
 
-Each knows the probabilities that it really draws with: they are computed from its tables, not estimated from draws.
+The probabilities that each really draws with are computed from its tables, not estimated from draws.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ Floats = npt.NDArray[np.float64]
 EXPONENT = 0.75
 TABLE_ENTRIES = 100_000_000  # word2vec.c's table_size
 RAREST_COUNT = 5  # the count of the rarest word
-DRAWS_AT_A_TIME = 1_000_000  # draws at a time where NumPy needs room for them
+DRAWS_AT_A_TIME = 1_000_000  # so that NumPy's temporary arrays stay small
 
 
 class Sampler(ABC):
-    """Builds its tables from the wanted probabilities."""
+    """A way to draw words with given probabilities, from which it builds its tables."""
 
     name: str
 
@@ -28,20 +28,20 @@ class Sampler(ABC):
 
     @abstractmethod
     def draw(self, out: npt.NDArray[np.int32]) -> None:
-        """Fill `out` with words, random numbers included."""
+        """Fill `out` with random words."""
 
     @abstractmethod
     def compute_probabilities(self, words: int) -> Floats:
-        """The probability with which each word is really drawn."""
+        """Compute the probability with which each word is really drawn."""
 
     @property
     @abstractmethod
     def bytes(self) -> int:
-        """The memory that the tables hold."""
+        """The memory of the tables."""
 
 
 class AliasSampler(Sampler):
-    """What mumon uses: constant time, two numbers per word."""
+    """The sampler of mumon: constant time, two numbers per word."""
 
     name = "alias table"
 
@@ -60,8 +60,8 @@ class AliasSampler(Sampler):
         edges = -(-np.arange(words + 1, dtype=np.int64) * (1 << 32) // words)
         bins = np.diff(edges) / 2.0**32
         own = self.table[:, 0] / 2.0**32
-        given = np.bincount(self.table[:, 1].astype(np.int64), weights=bins * (1 - own), minlength=words)
-        return np.asarray(bins * own + given)
+        from_others = np.bincount(self.table[:, 1].astype(np.int64), weights=bins * (1 - own), minlength=words)
+        return np.asarray(bins * own + from_others)
 
     @property
     def bytes(self) -> int:
@@ -92,7 +92,7 @@ class SearchSampler(Sampler):
 
 
 class TableSampler(Sampler):
-    """word2vec.c's: constant time, 10⁸ entries, and what is rarer than one of them is drawn too often or never."""
+    """The sampler of word2vec.c: constant time, 10⁸ entries; the rarest words are drawn too often or never."""
 
     name = "word2vec.c's table"
 
@@ -123,7 +123,7 @@ SAMPLERS: tuple[type[Sampler], ...] = (AliasSampler, SearchSampler, TableSampler
 
 @dataclass(frozen=True)
 class Distortion:
-    """How far drawn probabilities are from wanted ones. Errors are relative; `distance` is the total variation."""
+    """How far drawn probabilities are from the wanted ones. Errors are relative; `distance` is the total variation."""
 
     largest_error: float
     mean_error: float
@@ -132,7 +132,7 @@ class Distortion:
 
 
 def measure_distortion(implied: Floats, wanted: Floats) -> Distortion:
-    """Compare two distributions.
+    """Compare drawn with wanted probabilities.
 
     >>> measure_distortion(np.array([0.75, 0.25, 0.0]), np.array([0.5, 0.25, 0.25]))
     Distortion(largest_error=1.0, mean_error=0.5, never_drawn=1, distance=0.25)
@@ -144,7 +144,7 @@ def measure_distortion(implied: Floats, wanted: Floats) -> Distortion:
 
 
 def compute_zipf_probabilities(words: int) -> Floats:
-    """The noise distribution of counts that fall as 1/rank, down to RAREST.
+    """Compute the noise distribution for counts that fall as 1/rank, down to RAREST_COUNT.
 
     >>> compute_zipf_probabilities(4).round(3).tolist()
     [0.425, 0.253, 0.172, 0.15]

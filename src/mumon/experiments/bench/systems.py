@@ -1,4 +1,4 @@
-"""Who takes part: mumon's five ways to train, and the peers that are installed."""
+"""The systems that are compared: mumon's five ways to train, its peers, and any other program."""
 
 from __future__ import annotations
 
@@ -30,20 +30,40 @@ DISTRIBUTIONS = {"gensim": ("gensim",), "fastText": ("fasttext-wheel", "fasttext
 
 @dataclass(frozen=True)
 class System:
-    """One way to train word vectors: a short `id`, a name for people, and the command line that does a job."""
+    """One way to train word vectors.
+
+    Parameters
+    ----------
+    id
+        A short name for options and files.
+    name
+        A name for people.
+    implementation
+        The program, of which there may be several systems.
+    objective
+        "cbow" or "sg".
+    command
+        Returns the command line for a job.
+    missing
+        Returns what has to be installed first, or None.
+    in_folder
+        Whether it is started in the job's folder, with names relative to it.
+    ours
+        Whether it is mumon: its corpus cache is emptied before a run, and its report is read afterwards.
+    """
 
     id: str
     name: str
     implementation: str
     objective: Objective
     command: Callable[[Job], list[str]]
-    missing: Callable[[], str | None] = lambda: None  # what has to be installed first, if anything
-    in_folder: bool = False  # started in the job's folder, with names relative to it
-    ours: bool = False  # its corpus cache is emptied before a run, and its report is read after
+    missing: Callable[[], str | None] = lambda: None
+    in_folder: bool = False
+    ours: bool = False
 
     @property
     def version(self) -> str | None:
-        """The version of the package that brings it, if one does."""
+        """The version of the package that provides the system, or None."""
         if self.ours:
             from mumon import __version__
 
@@ -52,9 +72,9 @@ class System:
 
 
 def find_peer_version(implementation: str) -> str | None:
-    """The installed version of a peer, or None.
+    """Return the installed version of a peer, or None.
 
-    >>> find_peer_version("nobody's") is None
+    >>> find_peer_version("unknown") is None
     True
     """
     for name in DISTRIBUTIONS.get(implementation, ()):
@@ -66,7 +86,7 @@ def find_peer_version(implementation: str) -> str | None:
 
 
 def _build_python_command(module: str, **fixed: Any) -> Callable[[Job], list[str]]:
-    """A program of `mumon.experiments.bench.peers`, with what makes this system differ from others of its program."""
+    """Build commands that run a program of `mumon.experiments.bench.peers` with options that are fixed for a system."""
     return lambda job: [
         sys.executable,
         "-m",
@@ -80,14 +100,14 @@ def _require_module(module: str) -> Callable[[], str | None]:
 
 
 def find_word2vec_binary() -> str | None:
-    """Where word2vec.c is: among the scripts of this Python, where the package `word2vec` puts it, or on the path."""
+    """Find word2vec.c: among the scripts of this Python, where the package `word2vec` puts it, or on the path."""
     beside = Path(sysconfig.get_path("scripts")) / "word2vec"
     return str(beside) if beside.is_file() else shutil.which("word2vec")
 
 
 def _build_word2vec_command(cbow: int) -> Callable[[Job], list[str]]:
     def command(job: Job) -> list[str]:
-        # Names without folders: word2vec.c has room for 99 letters and does not check.
+        # Names without folders: word2vec.c has room for 99 characters and does not check.
         options = {
             "train": job.corpus.name,
             "output": job.output.name,
@@ -110,7 +130,20 @@ def _build_word2vec_command(cbow: int) -> Callable[[Job], list[str]]:
 
 
 def build_mumon_system(id_: str, name: str, objective: Objective, **options: Any) -> System:
-    """mumon with options of `Word2Vec`."""
+    """Build a system that is mumon with options of `Word2Vec`.
+
+    Parameters
+    ----------
+    id_, name, objective
+        As in `System`.
+    **options
+        Passed to `Word2Vec`.
+
+    Returns
+    -------
+    System
+        The system.
+    """
     train = _build_python_command("mumon_train", options={"sg": int(objective == "sg"), **options})
     return System(id_, name, "mumon", objective, train, ours=True)
 
@@ -170,13 +203,13 @@ SYSTEMS: dict[str, System] = {
 
 @dataclass(frozen=True)
 class SystemChoice:
-    """The systems that run, and those that were asked for and cannot: id → what is missing."""
+    """The systems that run, and those that were asked for but cannot run: id → what is missing."""
 
     systems: list[System]
     left_out: dict[str, str]
 
     def note(self) -> str | None:
-        """One sentence about who is left out."""
+        """Return a sentence about the systems that are left out, or None."""
         if not self.left_out:
             return None
         missing = ", ".join(dict.fromkeys(self.left_out.values()))
@@ -184,7 +217,25 @@ class SystemChoice:
 
 
 def choose_systems(ids: Sequence[str] | None = None, externals: Sequence[System] = ()) -> SystemChoice:
-    """The systems of that name (or all), without those that are not installed, and the external ones."""
+    """Choose systems by id and leave out those that are not installed.
+
+    Parameters
+    ----------
+    ids
+        The ids, in order; without any, all systems.
+    externals
+        Systems of other programs, which always run.
+
+    Returns
+    -------
+    SystemChoice
+        The systems that run, and those that are not installed.
+
+    Raises
+    ------
+    OptionError
+        If an id is unknown or used twice, or if no system is left.
+    """
     known = {**SYSTEMS, **{system.id: system for system in externals}}
     twice = [system.id for system in externals if system.id in SYSTEMS] or (
         [] if len(known) == len(SYSTEMS) + len(externals) else [externals[-1].id]
@@ -205,17 +256,34 @@ def choose_systems(ids: Sequence[str] | None = None, externals: Sequence[System]
     return SystemChoice(chosen, missing)
 
 
-def parse_external_system(given: str) -> System:
-    """The system that `NAME=COMMAND` describes. A name with sg or skip in it is taken for skip-gram.
+def parse_external_system(text: str) -> System:
+    """Parse `NAME=COMMAND`, a system that is any other program.
 
+    Parameters
+    ----------
+    text
+        The name and the command line with placeholders. A name that contains sg or skip means skip-gram.
+
+    Returns
+    -------
+    System
+        The system.
+
+    Raises
+    ------
+    OptionError
+        If the text or its placeholders are wrong.
+
+    Examples
+    --------
     >>> system = parse_external_system("kōan CBOW=koan --file {corpus} --dim {dim} --embedding-path {output}")
     >>> system.id, system.implementation, system.objective
     ('kōan-cbow', 'kōan', 'cbow')
     """
-    name, separator, template = (part.strip() for part in given.partition("="))
+    name, separator, template = (part.strip() for part in text.partition("="))
     id_ = re.sub(r"[\W_]+", "-", name.lower()).strip("-")
     if not separator or not template or not id_:
-        raise OptionError(f"--external {given!r} is not NAME=COMMAND; write e.g. 'mine=./mine {{corpus}} {{output}}'")
+        raise OptionError(f"--external {text!r} is not NAME=COMMAND; write e.g. 'mine=./mine {{corpus}} {{output}}'")
     words = _check_command(name, template)
     objective: Objective = "sg" if re.search(r"\bsg\b|skip", name.lower()) else "cbow"
     return System(id_, name, name.split()[0], objective, _build_command(words))
@@ -226,7 +294,7 @@ def _build_command(words: list[str]) -> Callable[[Job], list[str]]:
 
 
 def _check_command(name: str, template: str) -> list[str]:
-    """The words of a command line whose placeholders all exist."""
+    """Split a command line into words and check its placeholders."""
     try:
         words = shlex.split(template)
         used = [field for word in words for _, field, _, _ in string.Formatter().parse(word) if field is not None]
@@ -238,5 +306,5 @@ def _check_command(name: str, template: str) -> list[str]:
         raise OptionError(f"the command of {name!r} has unknown placeholders {unknown}; the known ones are {known}")
     absent = " and ".join(f"{{{field}}}" for field in REQUIRED_PLACEHOLDERS if field not in used)
     if absent:
-        raise OptionError(f"the command of {name!r} lacks {absent}; say where the text is and where vectors go")
+        raise OptionError(f"the command of {name!r} lacks {absent}; say where the text is and where the vectors go")
     return words

@@ -1,4 +1,4 @@
-"""The work that every system is given: a plain text file and the same settings."""
+"""The work that every system does: a plain text file and the same settings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PARQUET_MAGIC = b"PAR1"
 
 @dataclass(frozen=True)
 class Work:
-    """What is trained. Every system keeps its own learning rate."""
+    """The settings of a training. Every system keeps its own learning rate."""
 
     dim: int = 300
     window: int = 5
@@ -38,7 +38,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Job:
-    """One training: the work, on how many threads, from which seed, into which file."""
+    """One training: the work, the number of threads, the seed and the file for the vectors."""
 
     corpus: Path
     output: Path
@@ -47,14 +47,14 @@ class Job:
     seed: int
 
     def values(self) -> dict[str, Any]:
-        """Everything a peer's program or a command template may ask for."""
+        """Return everything that a peer's program or a command template may use."""
         paths = {"corpus": str(self.corpus), "output": str(self.output)}
         return {**paths, **asdict(self.work), "threads": self.threads, "seed": self.seed}
 
 
 @dataclass(frozen=True)
 class BenchCorpus:
-    """A plain text file with one sentence per line, and what is in it."""
+    """A plain text file with one sentence per line, and its counts."""
 
     path: Path
     warm_up: Path
@@ -66,14 +66,28 @@ class BenchCorpus:
     trained_tokens: float  # expected in one epoch
 
     def to_json(self) -> dict[str, Any]:
-        """What is worth keeping; files by their names, not by their places on this machine."""
+        """Return the counts and the names of the files, without their paths on this machine."""
         fields = asdict(self)
         return {name: fields[name] for name in fields if name not in ("path", "warm_up")}
 
 
 def estimate_trained_tokens(counts: Any, min_count: int, sample: float) -> float:
-    """How many tokens of one epoch remain, on average, after the rare words are dropped and the frequent subsampled.
+    """Estimate how many tokens of an epoch remain after rare words are dropped and frequent ones subsampled.
 
+    Parameters
+    ----------
+    counts
+        The counts of all words.
+    min_count, sample
+        As in `Word2Vec`.
+
+    Returns
+    -------
+    float
+        The expected number of tokens.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> estimate_trained_tokens(np.array([50, 30, 2]), min_count=5, sample=0)
     80.0
@@ -82,12 +96,34 @@ def estimate_trained_tokens(counts: Any, min_count: int, sample: float) -> float
     """
     from mumon.training.sampling import CERTAIN, keep_chances
 
-    kept = counts[counts >= min_count]
-    return float((kept * (keep_chances(kept, sample) / CERTAIN)).sum())
+    frequent = counts[counts >= min_count]
+    return float((frequent * (keep_chances(frequent, sample) / CERTAIN)).sum())
 
 
 def prepare_corpus(inputs: Sequence[str], folder: Path, work: Work, sentences: int | None = None) -> BenchCorpus:
-    """Put the text where every system can read it: unpacked, in one file, perhaps only its first lines."""
+    """Put the text where every system can read it: uncompressed and in one file.
+
+    Parameters
+    ----------
+    inputs
+        Paths of text files.
+    folder
+        Where the file goes.
+    work
+        Decides which words are trained.
+    sentences
+        Use only this many lines; None means all.
+
+    Returns
+    -------
+    BenchCorpus
+        The file and its counts.
+
+    Raises
+    ------
+    CorpusError
+        If a file is not plain text, or if no word is frequent enough.
+    """
     from mumon.corpus import corpus_from_files
     from mumon.utils.threads import available_cores
 
@@ -96,8 +132,8 @@ def prepare_corpus(inputs: Sequence[str], folder: Path, work: Work, sentences: i
     with path.open("rb") as lines:
         warm_up.write_bytes(b"".join(islice(lines, WARM_UP_LINES)))
     encoded = corpus_from_files([path], workers=available_cores(), reuse=False)
-    kept = int((encoded.counts >= work.min_count).sum())
-    if not kept:
+    trained_words = int((encoded.counts >= work.min_count).sum())
+    if not trained_words:
         raise CorpusError(
             f"none of the {len(encoded.counts):,} words occurs {work.min_count} times; lower --min-count or add text"
         )
@@ -108,13 +144,28 @@ def prepare_corpus(inputs: Sequence[str], folder: Path, work: Work, sentences: i
         sentences=encoded.sentences,
         tokens=encoded.tokens,
         words=len(encoded.counts),
-        trained_words=kept,
+        trained_words=trained_words,
         trained_tokens=estimate_trained_tokens(encoded.counts, work.min_count, work.sample),
     )
 
 
 def write_plain_text(inputs: Sequence[str], path: Path, sentences: int | None = None) -> list[str]:
-    """Make `path` a plain text file of the inputs' lines, perhaps only the first; gives the names of the inputs."""
+    """Write the lines of text files into one plain text file, or link to it if it is one already.
+
+    Parameters
+    ----------
+    inputs
+        Paths of text files, which may be compressed.
+    path
+        The file to write.
+    sentences
+        Use only this many lines; None means all.
+
+    Returns
+    -------
+    list of str
+        The names of the files that were read.
+    """
     from mumon.corpus.sources import find_files
 
     files = find_files(inputs)
@@ -127,15 +178,15 @@ def write_plain_text(inputs: Sequence[str], path: Path, sentences: int | None = 
 
 
 def _check_plain(name: str) -> bool:
-    """Whether a file can be given to peers as it is; refused if no reading of its lines would make it text."""
+    """Return whether peers can read a file as it is, which they cannot if it is compressed; refuse other formats."""
     path = Path(name)
     if not path.is_file():
-        raise CorpusError(f"{name} is not a file, and every system reads it again for each run; save it as one first")
+        raise CorpusError(f"{name} is not a file, but every system reads it for each run; save it as one first")
     with _open_raw(name) as raw:
         from mumon.utils.compression import detect_compression
 
         if raw.peek(4)[:4] == PARQUET_MAGIC or {".jsonl", ".ndjson", ".json", ".parquet"} & set(path.suffixes):
-            raise CorpusError(f"{name} is not plain text, which is all that peers read; write one sentence per line")
+            raise CorpusError(f"{name} is not plain text, and peers read nothing else; write one sentence per line")
         return detect_compression(raw) is None
 
 
@@ -162,10 +213,10 @@ def _link(source: Path, target: Path) -> None:
     target.unlink(missing_ok=True)
     try:
         target.symlink_to(source.resolve())
-    except OSError:  # not every system lets everyone make links
+    except OSError:  # links may be forbidden, as on Windows
         shutil.copyfile(source, target)
 
 
 def empty_corpus_cache(folder: str | os.PathLike[str]) -> None:
-    """Forget the corpora that mumon encoded in a cache folder, so that the next run encodes its text again."""
+    """Delete the corpora that mumon encoded in a cache folder, so that the next run encodes its text again."""
     shutil.rmtree(Path(folder) / "corpora", ignore_errors=True)

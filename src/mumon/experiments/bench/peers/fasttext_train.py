@@ -10,9 +10,9 @@ import sys
 
 
 def main() -> None:
-    """Train as the job says, but for the seed, which fastText does not take here.
+    """Train a job, except for the seed, which fastText does not accept here.
 
-    Without subwords a word's vector is its row of the input matrix.
+    Without subwords, a word's vector is its row of the input matrix.
     """
     import fasttext
     import numpy as np

@@ -7,7 +7,7 @@ import sys
 
 
 def main() -> None:
-    """Train as the job says: from the file itself (corpus_file), or from an iterable of its lines."""
+    """Train a job: from the file itself (corpus_file), or from an iterable of its lines."""
     from gensim.models.word2vec import LineSentence, Word2Vec
 
     job = json.loads(sys.argv[1])

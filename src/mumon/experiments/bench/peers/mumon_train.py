@@ -7,7 +7,7 @@ import sys
 
 
 def main() -> None:
-    """Train as the job says; the last line of the output tells how many tokens that took, and how long."""
+    """Train a job; the last line of the output says how many tokens were trained, and how long it took."""
     from mumon.word2vec import Word2Vec
 
     job = json.loads(sys.argv[1])
