@@ -147,7 +147,7 @@ def _find_version(name: str) -> str | None:
 
 def _find_blas() -> str | None:
     """Find the BLAS of NumPy, whose products the roofline is compared with."""
-    import numpy  # noqa: F401  loaded now so that it can be asked
+    import numpy  # noqa: F401  loaded now so that its BLAS is listed
     from threadpoolctl import threadpool_info
 
     found = [info for info in threadpool_info() if info["user_api"] == "blas"]

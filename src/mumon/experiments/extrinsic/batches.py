@@ -1,4 +1,4 @@
-"""Items of like length together, in an order that depends on nothing but the seed and the epoch."""
+"""Batches of items of similar length, in an order that depends only on the seed and the epoch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Items = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Batch:
-    """Some items: texts as rows of vectors (items, longest), filled up with 0; their lengths; labels in one list."""
+    """Some items: texts as rows of vectors (items, longest), padded with 0; their lengths; all labels in one list."""
 
     items: Items
     texts: list[Tensor]
@@ -28,9 +28,25 @@ class Batch:
 def draw_batches(
     part: SplitInputs, items: Items, size: int, longest: int | None, order: np.random.Generator | None = None
 ) -> Iterator[Batch]:
-    """Items in batches of like length, so that there is little to fill up.
+    """Group items into batches of similar length, so that there is little padding.
 
-    With `order`, the batches come shuffled, and which of many items of a length meet is random, too.
+    Parameters
+    ----------
+    part
+        The texts and labels of a split.
+    items
+        The numbers of the items to use.
+    size
+        Items in a batch.
+    longest
+        Cut texts to this many words; None means never.
+    order
+        Shuffles the batches, and which items of the same length share one. Without it, batches are in order of length.
+
+    Yields
+    ------
+    Batch
+        All items, each once.
     """
     if order is not None:
         items = order.permutation(items)

@@ -1,4 +1,4 @@
-"""CoNLL-2003's files, and entities counted as the conlleval script counts them."""
+"""Reading CoNLL-2003, and counting entities as the conlleval script does."""
 
 from __future__ import annotations
 
@@ -19,7 +19,25 @@ FILE_NAMES = (  # train, dev, test
 
 
 def read_conll(folder: Path) -> Examples:
-    """Train, dev (testa) and test (testb) of a folder, whatever their tag scheme; the network learns IOB2."""
+    """Read train, dev (testa) and test (testb) from a folder, in any tag scheme; the network learns IOB2.
+
+    Parameters
+    ----------
+    folder
+        Has the three files, under one of the names that are in use.
+
+    Returns
+    -------
+    Examples
+        The sentences and tags; the test split is called "ner".
+
+    Raises
+    ------
+    DataError
+        If a file is missing.
+    FormatError
+        If a file has other tags than the training data, or is no file of tags.
+    """
     names = next((names for names in FILE_NAMES if all((folder / name).is_file() for name in names)), None)
     if names is None:
         listed = " or ".join(", ".join(names) for names in FILE_NAMES)
@@ -42,7 +60,7 @@ def read_conll(folder: Path) -> Examples:
 
 
 def _read_sentences(path: Path) -> list[tuple[tuple[str, ...], list[str]]]:
-    """Words and IOB2 tags: the first and the last column, sentences between empty lines."""
+    """Read words and IOB2 tags: the first and the last column, with empty lines between sentences."""
     sentences: list[tuple[tuple[str, ...], list[str]]] = []
     words: list[str] = []
     tags: list[str] = []
@@ -65,7 +83,7 @@ def _read_sentences(path: Path) -> list[tuple[tuple[str, ...], list[str]]]:
 
 
 def find_entities(tags: Sequence[str]) -> list[tuple[str, int, int]]:
-    """The entities of a tagged sentence, (type, first, last): as conlleval sees them, in IOB1, IOB2 and IOBES.
+    """Find the entities of a tagged sentence, (type, first, last), as conlleval does in IOB1, IOB2 and IOBES.
 
     >>> find_entities(["I-PER", "I-PER", "O", "I-LOC", "B-LOC", "I-ORG"])
     [('PER', 0, 1), ('LOC', 3, 3), ('LOC', 4, 4), ('ORG', 5, 5)]
@@ -76,7 +94,7 @@ def find_entities(tags: Sequence[str]) -> list[tuple[str, int, int]]:
 
 
 def convert_to_iob2(tags: Sequence[str]) -> list[str]:
-    """The same entities with B- at the beginning of each.
+    """Convert tags so that each entity begins with B-.
 
     >>> convert_to_iob2(["I-PER", "I-PER", "O", "I-LOC", "B-LOC"])
     ['B-PER', 'I-PER', 'O', 'B-LOC', 'B-LOC']
@@ -88,7 +106,7 @@ def convert_to_iob2(tags: Sequence[str]) -> list[str]:
 
 
 def count_entities(gold: Sequence[str], predicted: Sequence[str]) -> tuple[int, int, int]:
-    """Entities of one sentence that are right (type and both ends), that were predicted, and that there are.
+    """Count the entities of a sentence that are right (type and both ends), that are predicted, and that are true.
 
     >>> count_entities(["B-PER", "I-PER", "O", "B-LOC"], ["B-PER", "O", "O", "B-LOC"])
     (1, 2, 2)

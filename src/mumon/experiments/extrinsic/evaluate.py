@@ -1,4 +1,4 @@
-"""Do vectors help real tasks? The paper's classifiers and tagger, trained on each embedding in turn."""
+"""`evaluate_extrinsic`: train the paper's classifiers and tagger over word vectors and test them."""
 
 from __future__ import annotations
 
@@ -45,13 +45,46 @@ def evaluate_extrinsic(
     resamples: int = 1000,
     progress: bool | Progress | None = None,
 ) -> ExtrinsicReport:
-    """Train the paper's networks over frozen vectors (NER: also over trained ones), and test those best on dev.
+    """Train the paper's networks over word vectors and test those that are best on dev.
 
-    `models` are vectors by name, or for each name a list with vectors for each of `seeds`. The baseline "random" has
-    the words of the first model and normally distributed vectors, "glove" is GloVe. Every network is trained on one
-    core, so results depend on the seed and not on the number of `workers`. Whatever is finished is kept in `folder` (by
-    default in the user's cache) and never done twice: the same call goes on after an interruption.
+    Vectors are frozen; for NER, a second network trains them as well. Each network is trained on one core, so results
+    depend on the seed but not on `workers`. Finished trials are kept and never trained again: the same call resumes
+    after an interruption.
 
+    Parameters
+    ----------
+    models
+        Vectors, a model or a path; or several of them by name. Instead of one, a name may have a list with one for each
+        seed.
+    tasks
+        Any of sst2, qnli, mnli and ner.
+    baselines
+        "random" has the words of the first model and normally distributed vectors; "glove" is GloVe.
+    budget
+        "small", "full" (the paper's, which takes days on a CPU), or a `Budget`.
+    seeds
+        One search per seed; scores are averaged over them.
+    folder
+        Where finished trials are kept; by default in the user's cache.
+    workers
+        Networks that are trained at the same time, each in its own process; by default one per core.
+    resamples
+        Resamples of the test items for the intervals.
+    progress
+        Whether to show a progress bar, or the progress to report to; without it, one is shown in a terminal.
+
+    Returns
+    -------
+    ExtrinsicReport
+        Test scores with intervals, and comparisons.
+
+    Raises
+    ------
+    OptionError
+        If torch or seqeval is not installed, or if an argument cannot be used.
+
+    Examples
+    --------
     >>> report = evaluate_extrinsic("king.mumon", ["sst2"], seeds=(1, 2))  # doctest: +SKIP
     >>> report.score("model", "sst2").score  # doctest: +SKIP
     """
@@ -78,7 +111,25 @@ def evaluate_extrinsic(
 
 
 def check_request(tasks: Sequence[str], baselines: Sequence[str]) -> list[str]:
-    """The tasks behind what was asked for; refuses, in one sentence, what cannot be done, before anything is read."""
+    """Check what is asked for before anything is read, and list the tasks behind the names.
+
+    Parameters
+    ----------
+    tasks
+        Names of tasks.
+    baselines
+        Names of baselines.
+
+    Returns
+    -------
+    list of str
+        The tasks to train; `ner` is two.
+
+    Raises
+    ------
+    OptionError
+        If a library is missing or a name is unknown.
+    """
     missing = [name for name in ("torch", "seqeval") if importlib.util.find_spec(name) is None]
     if missing:
         raise OptionError(
@@ -91,7 +142,7 @@ def check_request(tasks: Sequence[str], baselines: Sequence[str]) -> list[str]:
 
 
 def load_examples(data: str, progress: Progress | None = None) -> Examples:
-    """The data sst2, qnli, mnli or ner, from the mirror that MUMON_DATA names or from the cache."""
+    """Load the data sst2, qnli, mnli or ner, from the mirror that MUMON_DATA names or from the cache."""
     if data == "ner":
         return read_conll(datasets.fetch_folder("conll2003", progress))
     return read_glue(data, datasets.fetch_folder(data, progress))
@@ -99,7 +150,7 @@ def load_examples(data: str, progress: Progress | None = None) -> Examples:
 
 @dataclass(frozen=True)
 class Embedding:
-    """The vectors of one model and seed; with `random` only their words count, and the numbers are drawn anew."""
+    """The vectors of one model and seed; if `random`, only their words are used and the numbers are drawn."""
 
     wv: WordVectors
     random: bool = False
@@ -108,7 +159,7 @@ class Embedding:
 def _load_embeddings(
     models: Models, baselines: Sequence[str], seeds: Sequence[int], progress: Progress
 ) -> dict[str, list[Embedding]]:
-    """A name → vectors for each seed: the models, then the baselines."""
+    """Load the vectors for each seed by name: the models, then the baselines."""
     given = models if isinstance(models, Mapping) else {"model": models}
     named: dict[str, list[Embedding]] = {}
     for name, vectors in given.items():
@@ -133,7 +184,7 @@ def _load_embeddings(
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """All searches; and, by model and data, what was written of the vectors for each seed, out of how many words."""
+    """All searches; by model and data, the vectors written for each seed; by data, the number of running words."""
 
     searches: list[Search]
     written: dict[tuple[str, str], list[WrittenVectors]]
@@ -148,6 +199,7 @@ def _plan_searches(
     budget: Budget,
     folder: Path,
 ) -> SearchPlan:
+    """Write data and vectors as inputs, and list the searches over them."""
     torch = metadata.version("torch")
     plan = SearchPlan([], {}, {})
     digests = {}
@@ -170,7 +222,7 @@ def _plan_searches(
 
 
 def _check_vectors(model: str, data: str, plan: SearchPlan) -> None:
-    """Refuse vectors that nothing can be learnt from, rather than train for minutes to find out."""
+    """Refuse vectors that nothing can be learnt from, before minutes are spent on training."""
     for written in plan.written[model, data]:
         if not written.found:
             raise OptionError(f"{model} has 0 of the {plan.words[data]:,} words of {data}; is it of another language?")
@@ -183,7 +235,7 @@ def _check_vectors(model: str, data: str, plan: SearchPlan) -> None:
 def _add_scores(
     report: ExtrinsicReport, task: str, examples: Examples, results: Sequence[SearchResult], plan: SearchPlan
 ) -> None:
-    """The scores of every model on the tests of one task."""
+    """Add the scores of every model on the tests of one task."""
     tests = find_test_names(examples.splits)
     for test, name in zip(tests, [task] if len(tests) == 1 else tests, strict=True):
         report.task_names.append(name)

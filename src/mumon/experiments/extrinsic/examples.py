@@ -1,4 +1,4 @@
-"""Labelled sentences, and the folder in which each task's are found."""
+"""Labelled sentences: the data of a task."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Kind = Literal["sentence", "pair", "tags"]
 
 @dataclass(frozen=True)
 class Split:
-    """Items of one part of a task: `columns` has one or two texts for each, `labels` one number, or one per word."""
+    """One split of a task. `columns` has one or two texts per item, `labels` one number per item, or one per word."""
 
     columns: list[list[tuple[str, ...]]]
     labels: list[list[int]]
@@ -26,7 +26,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Examples:
-    """A task's labelled data. Splits are train, dev, and the tests by the name of their score."""
+    """The labelled data of a task. The splits are train, dev, and the tests by the name of their score."""
 
     kind: Kind
     labels: list[str]
@@ -34,16 +34,16 @@ class Examples:
     note: str | None = None
 
     def words(self) -> Counter[str]:
-        """Every word, in order of appearance, and how often it occurs."""
+        """Count every word, in order of appearance."""
         texts = (text for split in self.splits.values() for column in split.columns for text in column)
         return Counter(word for text in texts for word in text)
 
 
 def find_test_names(splits: Iterable[str]) -> list[str]:
-    """The names of the scores among those of the splits."""
+    """Return the names of the tests among the names of splits."""
     return [name for name in splits if name not in ("train", "dev")]
 
 
 def read_raw_lines(path: Path) -> list[str]:
-    """The lines of a file in which nothing but a line feed ends one: sentences may hold any other separator."""
+    """Read lines that only a line feed ends: sentences may contain any other separator."""
     return [line.removesuffix("\r") for line in read_text(path).split("\n")]

@@ -1,4 +1,4 @@
-"""GLUE's files, read by their headers: sentences, or pairs of them, with a label."""
+"""Reading GLUE's files by their headers: sentences, or pairs of them, with a label."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Row = tuple[str, tuple[tuple[str, ...], ...]]  # the label and the words of each
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of a task's texts, and the names that its files may have; tests are by the name of the score."""
+    """The columns of a task's texts, and the names that its files may have; tests go by the name of the score."""
 
     columns: tuple[str, ...]
     dev: tuple[str, ...]
@@ -46,7 +46,7 @@ LAYOUTS = {
 
 
 def split_words(text: str) -> tuple[str, ...]:
-    """The words and marks of a sentence; words keep their apostrophes, hyphens and inner points.
+    """Split a sentence into words and punctuation; words keep their apostrophes, hyphens and inner points.
 
     >>> split_words("They do n't say it's well-made!")
     ('They', "don't", 'say', "it's", 'well-made', '!')
@@ -55,10 +55,29 @@ def split_words(text: str) -> tuple[str, ...]:
 
 
 def read_glue(task: str, folder: Path) -> Examples:
-    """A GLUE task from a folder of its official files.
+    """Read a GLUE task from a folder of its official files.
 
-    Where the test files have labels, they are the test. The official ones have none: then dev is the test, and a tenth
-    of the training data is held out to choose by.
+    If the test files have labels, they are the test. The official ones have none: then the dev files are the test, and
+    a tenth of the training data is held out as dev.
+
+    Parameters
+    ----------
+    task
+        sst2, qnli or mnli.
+    folder
+        Has the .tsv files.
+
+    Returns
+    -------
+    Examples
+        The sentences and labels, with a note if dev is the test.
+
+    Raises
+    ------
+    DataError
+        If a file is missing.
+    FormatError
+        If a file is not one of this task.
     """
     layout = LAYOUTS[task]
     train = _read_labelled_rows(folder, ("train.tsv",), layout.columns)
@@ -99,7 +118,7 @@ def _build_split(rows: Sequence[Row], labels: Sequence[str], folder: Path) -> Sp
 
 
 def _read_labelled_rows(folder: Path, names: Sequence[str], columns: Sequence[str]) -> list[Row]:
-    """The rows of the first of several files, which must be there and have labels."""
+    """Read the first of several files, which must exist and have labels."""
     rows = _read_rows(folder, names, columns)
     if not rows:
         raise DataError(f"{folder} has no {' or '.join(names)} with labels; put the official GLUE files there")
@@ -107,7 +126,7 @@ def _read_labelled_rows(folder: Path, names: Sequence[str], columns: Sequence[st
 
 
 def _read_rows(folder: Path, names: Sequence[str], columns: Sequence[str]) -> list[Row]:
-    """Label and texts of each line of the first of several files; none if it is missing or has no labels."""
+    """Read label and texts of each line of the first of several files; none if it is missing or has no labels."""
     path = next((folder / name for name in names if (folder / name).is_file()), None)
     if path is None:
         return []

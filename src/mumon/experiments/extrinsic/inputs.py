@@ -1,8 +1,8 @@
-"""Words become numbers: what a network reads, as files that are named by a digest of their content.
+"""The inputs of networks: words as numbers, in files that are named by a digest of their content.
 
-Two files make an input: a task's sentences as numbers of its words, and, for each embedding, which row each of these
-words has. Row 0 is zero, for words that the embedding lacks; it never changes, even when the others are trained. The
-files last as long as the call that needs them; their digests are what tells trials apart for ever.
+An input is two files: a task's sentences as numbers of its words and, for each embedding, the row of each of these
+words. Row 0 is zero, for words that the embedding lacks; it never changes, even if the others are trained. The files
+are deleted at the end of the call, but their digests identify trials permanently.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Numbers = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class RaggedArray:
-    """Lists of numbers, one after another; list i ends before `ends[i]`."""
+    """Lists of numbers in one array; list i ends before `ends[i]`."""
 
     values: Numbers
     ends: NDArray[np.int64]
@@ -47,13 +47,13 @@ class RaggedArray:
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """How many numbers each list has."""
+        """The length of each list."""
         return np.diff(self.ends, prepend=0)
 
 
 @dataclass(frozen=True)
 class SplitInputs:
-    """One split of a task: for each item its texts (rows of vectors) and labels."""
+    """One split of a task: for each item its texts, as rows of vectors, and its labels."""
 
     columns: list[RaggedArray]
     labels: RaggedArray
@@ -61,7 +61,7 @@ class SplitInputs:
 
 @dataclass(frozen=True)
 class Inputs:
-    """A task as one embedding sees it."""
+    """A task as one embedding represents it."""
 
     kind: Kind
     labels: list[str]
@@ -71,7 +71,7 @@ class Inputs:
 
 @contextmanager
 def open_inputs_folder(home: Path) -> Iterator[Path]:
-    """A folder for inputs that goes with the block; those that killed processes left are cleared."""
+    """Make a folder for inputs that is deleted after the block; folders of killed processes are deleted first."""
     for left in home.glob(f"{FOLDER_PREFIX}*"):
         remove_abandoned(left)
     folder, held = _lock_new_folder(home)
@@ -90,7 +90,22 @@ def _lock_new_folder(home: Path) -> tuple[Path, FileLock]:
 
 
 def write_examples(examples: Examples, words: Iterable[str], folder: Path) -> str:
-    """Write a task's sentences as numbers of `words`, and tell the digest that names the file."""
+    """Write a task's sentences as numbers of its words.
+
+    Parameters
+    ----------
+    examples
+        The task.
+    words
+        All its words; their places are their numbers.
+    folder
+        Where the file goes.
+
+    Returns
+    -------
+    str
+        The digest that names the file.
+    """
     numbers = {word: number for number, word in enumerate(words)}
     arrays: dict[str, NDArray[Any]] = {}
     for name, split in examples.splits.items():
@@ -103,7 +118,7 @@ def write_examples(examples: Examples, words: Iterable[str], folder: Path) -> st
 
 @dataclass(frozen=True)
 class WrittenVectors:
-    """The digest that names a file of vectors, how many running words of the task have one, and if all are finite."""
+    """The digest that names a file of vectors, how many running words have one, and whether all are finite."""
 
     digest: str
     found: int
@@ -113,10 +128,26 @@ class WrittenVectors:
 def write_vectors(
     wv: WordVectors, words: Mapping[str, int], folder: Path, *, whole: bool, random: int | None = None
 ) -> WrittenVectors:
-    """Write the vectors of a task's words, which come with their counts.
+    """Write the vectors of a task's words.
 
-    A word with a clitic (don't) that the embedding does not have is read as its two parts, unless words stay `whole`
-    because each has a label. With a `random` seed the rows get numbers from the standard normal distribution instead.
+    Parameters
+    ----------
+    wv
+        The embedding.
+    words
+        The words of the task with their counts.
+    folder
+        Where the file goes.
+    whole
+        Whether words stay whole because each has a label. Otherwise a word with a clitic (don't) that the embedding
+        lacks is replaced by its two parts.
+    random
+        A seed; the rows get numbers from the standard normal distribution instead of the embedding's.
+
+    Returns
+    -------
+    WrittenVectors
+        The digest that names the file, and how many words were found.
     """
     finder = WordFinder(wv)
     known = [_find_rows(word, finder, whole) for word in words]
@@ -136,7 +167,7 @@ def write_vectors(
 
 
 def _find_rows(word: str, finder: WordFinder, whole: bool) -> list[int]:
-    """The rows of a word, -1 where it is missing."""
+    """Find the rows of a word, -1 where it is missing."""
     row = finder.find(word)[0]
     if row < 0 and not whole and (parts := CLITIC.fullmatch(word)):
         return finder.find_rows(parts.groups())
@@ -144,7 +175,20 @@ def _find_rows(word: str, finder: WordFinder, whole: bool) -> list[int]:
 
 
 def read_inputs(folder: Path, data: str, vectors: str) -> Inputs:
-    """What the two files of an input say together."""
+    """Read the two files of an input.
+
+    Parameters
+    ----------
+    folder
+        Where they are.
+    data, vectors
+        The digests that name them.
+
+    Returns
+    -------
+    Inputs
+        The task as the embedding represents it.
+    """
     from safetensors import safe_open
     from safetensors.numpy import load_file
 
@@ -166,7 +210,7 @@ def read_inputs(folder: Path, data: str, vectors: str) -> Inputs:
 
 
 def _replace_words_by_rows(words: RaggedArray, rows: RaggedArray) -> RaggedArray:
-    """Texts as rows of vectors: each number of a word is replaced by its rows, which may be two."""
+    """Replace each number of a word by the rows of its vectors, which may be two."""
     lengths = rows.lengths[words.values]
     ends = np.cumsum(lengths)
     places = np.arange(len(lengths) and ends[-1]) - np.repeat(ends - lengths, lengths)  # within a word

@@ -14,7 +14,7 @@ ENCODER_LAYERS = 2  # of the sentence encoder; the tagger has one
 
 
 class WordEmbedding(nn.Module):
-    """Rows of word vectors, frozen or trained along; row 0 stays zero."""
+    """A layer of word vectors, frozen or trained; row 0 stays zero."""
 
     def __init__(self, vectors: NDArray[np.float32], tuned: bool, dropout: float) -> None:
         super().__init__()
@@ -30,11 +30,11 @@ class WordEmbedding(nn.Module):
 
 
 class BiLSTM(nn.Module):
-    """States (items, longest, 2 × width) of sequences that are filled up at the end.
+    """A bidirectional LSTM over padded sequences; its states are (items, longest, 2 × width).
 
-    A forward LSTM never sees the filling before it has seen the words. So the backward one is a forward one over
-    sequences that are reversed within their lengths: the same states as of packed sequences, in about half
-    the time on a CPU. What stands past the end of a sequence means nothing.
+    A forward LSTM reads the words before the padding. So the backward LSTM is a forward one over sequences that are
+    reversed within their lengths. Its states are the same as with packed sequences, in about half the time on a CPU.
+    States beyond the end of a sequence mean nothing.
     """
 
     def __init__(self, dim: int, width: int, layers: int, dropout: float = 0.0) -> None:
@@ -59,7 +59,7 @@ def _reorder(x: Tensor, places: Tensor) -> Tensor:
 
 
 def _mask_words(x: Tensor, lengths: Tensor) -> Tensor:
-    """Which places (items, longest) hold a word, not filling."""
+    """Return which places (items, longest) hold a word rather than padding."""
     return torch.arange(x.shape[1]) < lengths[:, None]
 
 
@@ -76,7 +76,7 @@ class Encoder(nn.Module):
 
 
 class Classifier(nn.Module):
-    """One sentence goes to a linear layer; two have encoders of their own, and [v; w; v−w; v⊙w] goes to an MLP."""
+    """One sentence goes to a linear layer; two have their own encoders, and [v; w; v−w; v⊙w] goes to an MLP."""
 
     def __init__(self, inputs: Inputs, width: int, hidden: int, dropout: float, tuned: bool) -> None:
         super().__init__()
@@ -113,7 +113,7 @@ class Tagger(nn.Module):
         self.head = nn.Sequential(nn.Dropout(dropout), nn.Linear(2 * width, len(inputs.labels)))
 
     def forward(self, batch: Batch) -> Tensor:
-        """Scores of the labels (words of all items one after another, labels)."""
+        """Compute the scores of the labels, (words of all items one after another, labels)."""
         (rows,), (lengths,) = batch.texts, batch.lengths
         states = self.lstm(self.words(rows), lengths)
         return self.head(states[_mask_words(rows, lengths)])

@@ -1,4 +1,4 @@
-"""What is trained on a task, and how much may be spent on it: the paper's settings, and smaller ones."""
+"""What is trained on a task, and how much time it may take: the paper's settings, and smaller ones."""
 
 from __future__ import annotations
 
@@ -20,12 +20,26 @@ TASK_VARIANTS = {"sst2": ("sst2",), "qnli": ("qnli",), "mnli": ("mnli",), "ner":
 
 @dataclass(frozen=True)
 class Budget:
-    """Model selection and sizes; the defaults are the paper's, and so cost days on a CPU.
+    """Sizes of the networks and of the search; the defaults are the paper's and take days on a CPU.
 
-    Each of `draws` networks has its own dropout (uniform) and learning rate (log-uniform) and is trained for at most
-    `epochs` epochs, until `patience` of them in a row were no better on dev. Widths are LSTM units per direction.
-    Limits of None mean everything. `train_sentences` and `dev_sentences` are sampled, a pair counting as two; sentences
-    are cut to `longest` words, but never those to be tagged.
+    Parameters
+    ----------
+    draws
+        Networks per search, each with its own dropout and learning rate.
+    dropout, rate
+        The limits between which these are drawn, uniformly and log-uniformly.
+    epochs, patience
+        A network is trained for at most `epochs` epochs, until `patience` of them in a row are no better on dev.
+    batch
+        Items in a batch.
+    encoder_width, tagger_width
+        LSTM units per direction.
+    hidden
+        Units of the classifier of pairs.
+    train_sentences, dev_sentences
+        Use a sample of this many sentences, where a pair counts as two; None means all.
+    longest
+        Cut sentences to this many words, except those to be tagged; None means never.
     """
 
     draws: int = 10
@@ -54,7 +68,7 @@ class Budget:
             raise OptionError(f"the rate is drawn from {self.rate}; the limits must rise and lie between 0 and 1")
 
     def width(self, task: str) -> int:
-        """The width of a task's LSTM."""
+        """Return the width of a task's LSTM."""
         return self.tagger_width if METRICS[task] == "F1" else self.encoder_width
 
 
@@ -73,8 +87,22 @@ BUDGETS = {"small": SMALL, "full": Budget()}
 
 
 def choose_budget(budget: str | Budget, **changes: Any) -> Budget:
-    """A budget by name, with whatever of it was asked to be otherwise.
+    """Return a budget by name, with changes.
 
+    Parameters
+    ----------
+    budget
+        "small", "full", or a `Budget`.
+    **changes
+        Fields with other values; None leaves a field as it is.
+
+    Returns
+    -------
+    Budget
+        The budget.
+
+    Examples
+    --------
     >>> choose_budget("full", draws=3, epochs=None).draws
     3
     """
@@ -86,7 +114,7 @@ def choose_budget(budget: str | Budget, **changes: Any) -> Budget:
 
 
 def choose_tasks(names: Sequence[str]) -> list[str]:
-    """The tasks behind what people ask for: `ner` is two, with frozen and with fine-tuned vectors.
+    """List the tasks behind names: `ner` is two, with frozen and with trained vectors.
 
     >>> choose_tasks(["sst2", "ner"])
     ['sst2', 'ner', 'ner-tuned']
@@ -107,7 +135,7 @@ class Draw:
 
 
 def draw_points(budget: Budget, seed: int) -> list[Draw]:
-    """The points of a search: the same for every embedding and task, and the first of many are those of few.
+    """Draw the points of a search: the same for every embedding and task; a longer search begins with the same points.
 
     >>> draw_points(Budget(draws=2), seed=1) == draw_points(Budget(draws=5), seed=1)[:2]
     True
@@ -123,7 +151,7 @@ def draw_points(budget: Budget, seed: int) -> list[Draw]:
 
 @dataclass(frozen=True)
 class Trial:
-    """One network to train: everything its result depends on. `data` and `vectors` are digests, and names of files."""
+    """One network to train: everything its result depends on. `data` and `vectors` are digests that name files."""
 
     task: str
     data: str
@@ -142,22 +170,41 @@ class Trial:
 
     @property
     def tuned(self) -> bool:
-        """Whether the word vectors are trained along."""
+        """Whether the word vectors are trained, too."""
         return self.task.endswith("-tuned")
 
     @property
     def key(self) -> str:
-        """A short name that only this trial has."""
+        """A short name that is unique to this trial."""
         return digest_json({"version": VERSION, **asdict(self)}, size=12)
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Trial:
-        """The reverse of `dataclasses.asdict`."""
+        """Build a trial from the result of `dataclasses.asdict`."""
         return cls(**{**record, "draw": Draw(**record["draw"])})
 
 
 def build_trials(task: str, data: str, vectors: str, seed: int, budget: Budget, torch: str) -> list[Trial]:
-    """One search: a trial for each draw."""
+    """Build the trials of one search, one for each draw.
+
+    Parameters
+    ----------
+    task
+        A task, such as "ner-tuned".
+    data, vectors
+        The digests of the inputs.
+    seed
+        Fixes the draws and the training.
+    budget
+        The sizes.
+    torch
+        The version of torch, which results depend on.
+
+    Returns
+    -------
+    list of Trial
+        The trials.
+    """
     same = {name: getattr(budget, name) for name in ("hidden", "epochs", "patience", "batch")}
     same["train_items"] = _count_items(task, budget.train_sentences)
     same["dev_items"] = _count_items(task, budget.dev_sentences)
@@ -169,5 +216,5 @@ def build_trials(task: str, data: str, vectors: str, seed: int, budget: Budget, 
 
 
 def _count_items(task: str, sentences: int | None) -> int | None:
-    """How many items of a task have so many sentences."""
+    """Return how many items of a task have this many sentences."""
     return sentences if sentences is None or task not in PAIRS else max(1, sentences // 2)

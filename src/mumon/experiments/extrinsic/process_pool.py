@@ -1,4 +1,4 @@
-"""The processes that train, and what they say."""
+"""The processes that train, and the messages they send."""
 
 from __future__ import annotations
 
@@ -21,7 +21,17 @@ ENVIRONMENT = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THR
 
 
 class ProcessPool(Generic[J]):
-    """Workers that each do one job at a time; leaving the block ends them, whatever they are at."""
+    """Processes that each do one job at a time; leaving the `with` block kills them.
+
+    Parameters
+    ----------
+    inputs
+        The folder of the inputs.
+    folder
+        The folder of the results.
+    size
+        The most processes.
+    """
 
     def __init__(self, inputs: Path, folder: Path, size: int) -> None:
         self._folders, self._size = [str(inputs), str(folder)], size
@@ -41,16 +51,24 @@ class ProcessPool(Generic[J]):
 
     @property
     def is_busy(self) -> bool:
-        """Whether anyone is at work."""
+        """Whether a job is running."""
         return bool(self._jobs)
 
     @property
     def has_room(self) -> bool:
-        """Whether another job can begin."""
+        """Whether another job can start."""
         return bool(self._idle) or len(self._all) < self._size
 
     def submit(self, job: J, order: dict[str, Any]) -> None:
-        """Let someone who is free carry out an order."""
+        """Send a job to an idle process, or to a new one.
+
+        Parameters
+        ----------
+        job
+            What `collect` returns with the messages of this job.
+        order
+            The job as JSON.
+        """
         process = self._idle.pop() if self._idle else self._start_process()
         self._jobs[process.pid] = job
         assert process.stdin is not None
@@ -59,7 +77,18 @@ class ProcessPool(Generic[J]):
             process.stdin.flush()
 
     def collect(self) -> tuple[J, dict[str, Any]]:
-        """Wait for the next message, and tell of which job it is; after its result a worker is free again."""
+        """Wait for the next message; after its result, a process is idle again.
+
+        Returns
+        -------
+        tuple
+            The job and the message.
+
+        Raises
+        ------
+        MumonError
+            If a process failed or died.
+        """
         process, line = self._said.get()
         if not line.endswith("\n"):  # the end, perhaps in the middle of a line
             raise self._explain_exit(process.wait())
@@ -95,7 +124,7 @@ class ProcessPool(Generic[J]):
 
 
 def _build_error(kind: str, about: str) -> MumonError:
-    """What a worker said went wrong, as an error with a next step."""
+    """Turn the failure that a process reported into an error with a next step."""
     if kind == "memory":
         return OutOfMemoryError(
             f"a network did not fit into memory ({about}); ask for fewer at once (--threads, --width)"

@@ -1,4 +1,4 @@
-"""Scores on the test data with intervals over its items and the seeds, and comparisons."""
+"""Test scores with intervals over items and seeds, and comparisons."""
 
 from __future__ import annotations
 
@@ -17,10 +17,23 @@ from mumon.evaluation.report import Comparison
 
 @dataclass(frozen=True)
 class ExtrinsicScore:
-    """The mean × 100 over seeds of a test score, its 95 % interval over `n` items, and what led to it.
+    """The mean × 100 over seeds of a test score with its 95 % interval.
 
-    `seeds` and `dev` have a number for each seed; so has `chosen`, with the dropout, the rate and the epochs that were
-    best on dev. Of the task's running `words`, marks included, the embedding has `found` (the fewest of all seeds).
+    Parameters
+    ----------
+    model, task, metric
+        What was scored, and how: "accuracy" or "F1".
+    score, low, high
+        The score and the ends of its interval.
+    seeds, dev
+        The test and the dev score of each seed.
+    chosen
+        For each seed, the dropout, rate and epochs that were best on dev.
+    n
+        The number of test items.
+    words, found
+        The running words of the task, punctuation included, and how many of them the embedding has (the fewest of all
+        seeds).
     """
 
     model: str
@@ -39,7 +52,19 @@ class ExtrinsicScore:
 
 @dataclass
 class ExtrinsicReport:
-    """The result of `evaluate_extrinsic`."""
+    """The result of `evaluate_extrinsic`.
+
+    Attributes
+    ----------
+    models, task_names
+        The names of what was evaluated, in order.
+    settings
+        The budget, the seeds, the number of resamples and the version of torch.
+    scores
+        One `ExtrinsicScore` per model and task.
+    samples
+        Resampled scores, from which comparisons are made.
+    """
 
     models: list[str]
     task_names: list[str]
@@ -48,7 +73,23 @@ class ExtrinsicReport:
     samples: dict[tuple[str, str], Array] = field(default_factory=dict, repr=False)
 
     def score(self, model: str, task: str) -> ExtrinsicScore:
-        """One score, by the name of its model and task."""
+        """Return one score.
+
+        Parameters
+        ----------
+        model, task
+            Names, as in `models` and `task_names`.
+
+        Returns
+        -------
+        ExtrinsicScore
+            The score, its interval, and what led to it.
+
+        Raises
+        ------
+        OptionError
+            If there is no such score.
+        """
         for found in self.scores:
             if (found.model, found.task) == (model, task):
                 return found
@@ -56,7 +97,18 @@ class ExtrinsicReport:
         raise OptionError(f"none of the {len(self.scores)} scores is for {model} {task}: {known}")
 
     def compare(self, a: str, b: str) -> list[Comparison]:
-        """Is b better than a? For each task, on the same resamples of the same items and seeds."""
+        """Compare two models on each task, on the same resamples of the same items and seeds.
+
+        Parameters
+        ----------
+        a, b
+            The names of the models; the question is whether b is better.
+
+        Returns
+        -------
+        list of Comparison
+            One per task.
+        """
         comparisons = []
         for task in self.task_names:
             difference = self.score(b, task).score - self.score(a, task).score
@@ -67,7 +119,7 @@ class ExtrinsicReport:
         return comparisons
 
     def to_json(self) -> dict[str, Any]:
-        """Everything, for programs; comparisons are with the first model."""
+        """Return everything as plain lists and dictionaries; comparisons are with the first model."""
         others = [row.to_json() for other in self.models[1:] for row in self.compare(self.models[0], other)]
         return {
             "settings": self.settings,
@@ -83,10 +135,24 @@ def _replace_nan(value: Any) -> Any:
 
 
 def resample_scores(outcomes: Sequence[NDArray[np.int64]], task: str, resamples: int) -> Array:
-    """The mean score over seeds when items and seeds are drawn anew, so many times.
+    """Score resamples of items and seeds.
 
-    The draws depend on the task and the numbers of items and seeds, not on the model: those of two models can be
-    subtracted.
+    The draws depend on the task and the numbers of items and seeds, not on the model, so that the scores of two models
+    can be subtracted.
+
+    Parameters
+    ----------
+    outcomes
+        For each seed, what `compute_f1` takes.
+    task
+        The name of the task.
+    resamples
+        The number of resamples.
+
+    Returns
+    -------
+    array (resamples,)
+        Mean scores × 100 over seeds.
     """
     items, seeds = len(outcomes[0]), len(outcomes)
     right = np.array([each[:, 0] for each in outcomes], np.float64)
@@ -99,8 +165,22 @@ def resample_scores(outcomes: Sequence[NDArray[np.int64]], task: str, resamples:
 
 
 def compute_f1(outcomes: NDArray[np.int64]) -> float:
-    """F1 × 100 of outcomes (items, 3): right, given, there; 0 where nothing was right.
+    """Compute the harmonic mean of precision and recall × 100; 0 if nothing is right.
 
+    Where every item has one label and gets one, this is the accuracy.
+
+    Parameters
+    ----------
+    outcomes
+        For each item, how many labels or entities are right, predicted and true: (items, 3).
+
+    Returns
+    -------
+    float
+        The score.
+
+    Examples
+    --------
     >>> compute_f1(np.array([[1, 1, 1], [0, 1, 1]])), compute_f1(np.array([[1, 2, 1]]))
     (50.0, 66.66666666666667)
     """

@@ -1,4 +1,4 @@
-"""Random search: for each embedding, task and seed the same draws; the best on dev is tested, and only that one."""
+"""Random search: the same draws for each embedding, task and seed; only the trial that is best on dev is tested."""
 
 from __future__ import annotations
 
@@ -36,16 +36,27 @@ class SearchResult:
 
 @dataclass(frozen=True)
 class Job:
-    """What a worker is told to do with a trial."""
+    """What a process does with a trial."""
 
     kind: Literal["train", "test"]
     trial: Trial
 
 
 class Searcher:
-    """Does all searches, several trials at once, and keeps what is done in a folder.
+    """Does all searches, several trials at a time, and keeps results in a folder.
 
-    Two embeddings may be the same, and then so are their trials: jobs go by trial, not by search.
+    Two embeddings may be equal, and then so are their trials: jobs go by trial, not by search.
+
+    Parameters
+    ----------
+    searches
+        The searches.
+    inputs
+        The folder of the inputs.
+    shelf
+        Where results are kept; trials that are there are not trained again.
+    progress
+        Shows epochs and results.
     """
 
     def __init__(self, searches: Sequence[Search], inputs: Path, store: TrialStore, progress: Progress) -> None:
@@ -59,7 +70,18 @@ class Searcher:
         self.epochs = {key: self.trials[key].epochs for key in self.results}  # trained so far
 
     def run(self, workers: int) -> list[SearchResult]:
-        """Train and test what is missing."""
+        """Train and test what is missing.
+
+        Parameters
+        ----------
+        processes
+            How many networks are trained at a time.
+
+        Returns
+        -------
+        list of SearchResult
+            One per search.
+        """
         done = len(self.results)
         if done:
             self.progress.note(f"{done} of {len(self.trials)} networks are trained already, in {self.store.folder}")
@@ -95,7 +117,7 @@ class Searcher:
             self.progress.update(sum(self.epochs.values()))
 
     def _queue_test(self, search: Search) -> None:
-        """If all trials of a search are done, the best is tested next, and the weights of the others are dropped."""
+        """Queue the test of the best trial if all trials of a search are done, and drop the weights of the others."""
         if any(trial.key not in self.results for trial in search.trials):
             return
         best = self._find_best(search)

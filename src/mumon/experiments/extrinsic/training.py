@@ -1,7 +1,7 @@
-"""One trial: a network trained until dev gets no better, and, if it is the chosen one, tested.
+"""One trial: a network is trained until dev gets no better and, if it is chosen, tested.
 
-The random numbers of an epoch are a function of the seed and the epoch, so a trial that goes on from a saved state ends
-where it would have ended. One thread: the order of a sum never changes.
+The random numbers of an epoch depend only on the seed and the epoch, so a trial that resumes from a saved state ends
+with the same result. It uses one thread, so the order of a sum never changes.
 """
 
 from __future__ import annotations
@@ -47,12 +47,20 @@ class TrialProgress:
     seconds: float = 0.0
 
     def is_over(self, trial: Trial) -> bool:
-        """Whether there is nothing more to gain."""
+        """Return whether the epochs or the patience of a trial are used up."""
         return self.epoch >= trial.epochs or self.epoch - self.best_epoch >= trial.patience
 
 
 class Training:
-    """A network, its optimiser, and the best weights so far."""
+    """A network, its optimiser, and the best weights so far.
+
+    Parameters
+    ----------
+    trial
+        What to train.
+    inputs
+        The task as the embedding represents it.
+    """
 
     def __init__(self, trial: Trial, inputs: Inputs) -> None:
         self.trial, self.inputs = trial, inputs
@@ -64,7 +72,20 @@ class Training:
         self.best: dict[str, Tensor] = {}
 
     def run(self, state: Path, report: SendMessage) -> dict[str, Any]:
-        """Train to the end; from the saved state, if there is one."""
+        """Train to the end, from the saved state if there is one.
+
+        Parameters
+        ----------
+        state
+            The file of the saved state.
+        report
+            Called after each epoch.
+
+        Returns
+        -------
+        dict
+            The best dev score, its epoch, all dev scores and the seconds.
+        """
         self.load(state)
         train = self.inputs.parts["train"]
         train_items = choose_items(train, self.trial.train_items, self.trial.seed)
@@ -88,7 +109,7 @@ class Training:
         }
 
     def run_epoch(self, part: SplitInputs, items: Items) -> None:
-        """One pass over the training items."""
+        """Train on all items once."""
         number = self.done.epoch + 1
         torch.manual_seed(_derive_seed(self.trial.seed, number))
         order = np.random.default_rng([self.trial.seed, number])
@@ -101,7 +122,7 @@ class Training:
             self.optimiser.step()
 
     def record_epoch(self, reached: float, seconds: float) -> None:
-        """Write down what an epoch brought."""
+        """Record the dev score of an epoch, and keep the weights if they are the best so far."""
         done = self.done
         done.epoch, done.seconds = done.epoch + 1, done.seconds + seconds
         done.curve.append(round(reached, 3))
@@ -110,7 +131,7 @@ class Training:
             self.best = {name: weight.detach().clone() for name, weight in self.network.state_dict().items()}
 
     def save(self, path: Path) -> None:
-        """Everything that the next epoch depends on, as one file."""
+        """Save everything that the next epoch depends on in one file."""
         tensors = {f"now.{name}": weight for name, weight in self.network.state_dict().items()}
         tensors |= {f"best.{name}": weight for name, weight in self.best.items()}
         for number, moments in self.optimiser.state_dict()["state"].items():
@@ -118,7 +139,7 @@ class Training:
         write_tensors(tensors, path, {"done": json.dumps(vars(self.done))})
 
     def load(self, path: Path) -> None:
-        """The reverse of `save`; where there is nothing whole to load, training begins anew."""
+        """Load what `save` wrote; if the file is missing or damaged, training starts from the beginning."""
         kept = read_tensors(path)
         if kept is None:
             return
@@ -136,14 +157,14 @@ class Training:
 
 
 def build_network(trial: Trial, inputs: Inputs) -> nn.Module:
-    """The network of a trial, before training."""
+    """Build the network of a trial, with its initial weights."""
     if inputs.kind == "tags":
         return Tagger(inputs, trial.width, trial.draw.dropout, trial.tuned)
     return Classifier(inputs, trial.width, trial.hidden, trial.draw.dropout, trial.tuned)
 
 
 def choose_items(part: SplitInputs, most: int | None, seed: int) -> Items:
-    """The items that are used: all, or so many at random."""
+    """Choose the items to use: all, or a random sample of `most` of them."""
     count = len(part.labels)
     if most is None or count <= most:
         return np.arange(count)
@@ -153,7 +174,26 @@ def choose_items(part: SplitInputs, most: int | None, seed: int) -> Items:
 def count_outcomes(
     network: nn.Module, inputs: Inputs, name: str, trial: Trial, items: Items | None = None
 ) -> NDArray[np.int64]:
-    """What became of each item of a part, in order: how many labels (or entities) are right, were given, there are."""
+    """Count, for each item of a split, the labels (or entities) that are right, predicted and true.
+
+    Parameters
+    ----------
+    network
+        The trained network.
+    inputs
+        The task.
+    name
+        The split.
+    trial
+        Its sizes.
+    items
+        The items to use, in this order; None means all.
+
+    Returns
+    -------
+    array (items, 3)
+        The counts.
+    """
     part = inputs.parts[name]
     items = np.arange(len(part.labels)) if items is None else items
     found = {}
@@ -176,7 +216,7 @@ def _count_item(inputs: Inputs, gold: NDArray[np.int32], given: NDArray[np.int64
 
 
 def write_tensors(tensors: dict[str, Tensor], path: Path, about: dict[str, str] | None = None) -> None:
-    """A safetensors file that appears whole or not at all."""
+    """Write a safetensors file, whole or not at all."""
     from safetensors.torch import save
 
     with atomic_file(path) as file:
@@ -184,7 +224,7 @@ def write_tensors(tensors: dict[str, Tensor], path: Path, about: dict[str, str] 
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]] | None:
-    """What `write_tensors` wrote, or None if it is gone or damaged."""
+    """Read what `write_tensors` wrote, or return None if the file is missing or damaged."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -195,5 +235,5 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]] | None:
 
 
 def _derive_seed(seed: int, epoch: int) -> int:
-    """A seed for the random numbers of one epoch; epoch 0 is the first weights."""
+    """Derive a seed for the random numbers of one epoch; epoch 0 is for the initial weights."""
     return int(np.random.SeedSequence([seed, epoch]).generate_state(1, np.uint64)[0] >> 1)

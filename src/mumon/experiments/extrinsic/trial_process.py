@@ -1,7 +1,7 @@
 """A process that trains: `python -m mumon.experiments.extrinsic.trial_process INPUTS FOLDER`.
 
-It reads jobs as lines of JSON from standard input and answers with lines of JSON: an epoch each, then the result.
-Separate processes, because each trial is a sequence of small steps for which threads only get in each other's way.
+It reads jobs as lines of JSON from standard input and answers with lines of JSON: one per epoch, then the result.
+Trials run in separate processes because each is a sequence of small steps, which threads would only slow down.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SendMessage = Callable[[dict[str, Any]], None]
 
 
 def main() -> None:
-    """Do the jobs until whoever gives them is gone."""
+    """Do jobs until the process that sends them ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process of the terminal: who started us decides
     inputs, folder = map(Path, sys.argv[1:])
     jobs: SimpleQueue[str] = SimpleQueue()
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def run_job(job: dict[str, Any], inputs_folder: Path, store: TrialStore, report: SendMessage) -> dict[str, Any]:
-    """Train a trial and keep its best weights, or test one; its weights may be gone, and it is trained again then."""
+    """Train a trial and save its best weights, or test a trial; if its weights are gone, it is trained again first."""
     import torch
 
     from mumon.experiments.extrinsic.training import Training, count_outcomes, read_tensors, write_tensors
@@ -75,7 +75,7 @@ def _read_inputs(folder: Path, data: str, vectors: str) -> Inputs:
 
 
 def _reserve_output() -> IO[str]:
-    """Standard output for us alone: what libraries write there goes to standard error instead."""
+    """Keep standard output for messages: what libraries write there goes to standard error instead."""
     output = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     return output
