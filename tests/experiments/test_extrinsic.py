@@ -326,7 +326,7 @@ def test_models_may_be_paths_and_lists_of_them(mirror, saved, tmp_path):
         ({"baselines": ("bert",)}, "no baseline is called 'bert'; the 2 are random, glove"),
         ({"tasks": []}, "0 tasks were given; the 4 are sst2, qnli, mnli, ner"),
         ({"models": {}}, "0 models were given"),
-        ({"models": {"m": []}}, "m has vectors for 0 seeds, and 1 were asked for"),
+        ({"models": {"m": []}}, "m has vectors for 0 seeds, but there are 1 seeds"),
         ({"models": {"random": "good"}, "baselines": ("random",)}, "'random' is the name of a model and of a baseline"),
         ({"models": "strange"}, "model has 0 of the 1,"),
         ({"models": "infinite"}, "model has vectors that are not finite among the "),
@@ -368,7 +368,7 @@ def test_a_worker_that_dies_while_it_waits_is_told_of(mirror, vectors, tmp_path)
             pool._all[0].wait()
             if give:
                 pool.submit("another", order)
-            with pytest.raises(OutOfMemoryError, match="one of 1 workers ended with exit code -9"):
+            with pytest.raises(OutOfMemoryError, match="one of 1 processes ended with exit code -9"):
                 pool.collect()
 
 
@@ -383,7 +383,7 @@ def test_a_worker_that_dies_is_told_of_and_what_was_done_is_kept(mirror, vectors
         return job, message
 
     monkeypatch.setattr(process_pool.ProcessPool, "collect", kill_one)
-    with pytest.raises(OutOfMemoryError, match="one of 1 workers ended with exit code -9"):
+    with pytest.raises(OutOfMemoryError, match="one of 1 processes ended with exit code -9"):
         evaluate_extrinsic(vectors, ["sst2"], budget=TINY, folder=tmp_path, workers=1, progress=False)
     assert len(list(tmp_path.glob("*.dev.json"))) == 1
 
@@ -392,7 +392,7 @@ def test_what_a_worker_cannot_do_is_one_sentence(mirror, vectors, tmp_path):
     trial, _ = trial_of(mirror, vectors, tmp_path)
     with process_pool.ProcessPool[str](tmp_path, tmp_path, 1) as pool:
         pool.submit("job", {"job": "train", "trial": {**trial.__dict__, "data": "gone", "draw": trial.draw.__dict__}})
-        with pytest.raises(DataError, match=r"could not be kept \(FileNotFoundError: No such file .*make room"):
+        with pytest.raises(DataError, match=r"could not be saved \(FileNotFoundError: No such file .*make room"):
             pool.collect()
     with process_pool.ProcessPool[str](tmp_path, tmp_path, 1) as pool:
         pool.submit("job", {"job": "train"})
@@ -434,7 +434,7 @@ def test_the_command_shows_tables_json_and_csv(mirror, saved, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--extrinsic", "wnli"), "'wnli' is no extrinsic task; the 4 are sst2, qnli, mnli, ner"),
+        (("--extrinsic", "wnli"), "'wnli' is not an extrinsic task; the 4 are sst2, qnli, mnli, ner"),
         (("--extrinsic", "sst2", "--tasks", "men"), "--tasks and --extrinsic do not go together; run two commands"),
         (("--draws", 3), "--draws is for extrinsic tasks; name at least 1 of them (--extrinsic sst2,qnli,mnli,ner)"),
         (("--extrinsic", "sst2", "--baselines", "bert"), "no baseline is called 'bert'; the 2 are random, glove"),

@@ -88,24 +88,24 @@ def evaluate_extrinsic(
     >>> report = evaluate_extrinsic("king.mumon", ["sst2"], seeds=(1, 2))  # doctest: +SKIP
     >>> report.score("model", "sst2").score  # doctest: +SKIP
     """
-    asked, chosen = check_request([tasks] if isinstance(tasks, str) else tasks, baselines), choose_budget(budget)
+    names, chosen = check_request([tasks] if isinstance(tasks, str) else tasks, baselines), choose_budget(budget)
     numbers = [check_integer("a seed", seed, least=0) for seed in seeds]
-    crew = available_cores() if workers is None else check_integer("workers", workers, least=1)
+    processes = available_cores() if workers is None else check_integer("workers", workers, least=1)
     if not numbers or len(set(numbers)) < len(numbers):
         raise OptionError(f"{len(numbers)} seeds were given; name at least one, and each once")
     home = Path(folder) if folder is not None else cache_directory() / "extrinsic"
     home.mkdir(parents=True, exist_ok=True)
     with choose_progress(progress) as reporter:
         named = _load_embeddings(models, baselines, numbers, reporter)
-        examples = {data: load_examples(data, reporter) for data in dict.fromkeys(DATA[task] for task in asked)}
+        examples = {data: load_examples(data, reporter) for data in dict.fromkeys(DATA[task] for task in names)}
         for note in filter(None, (each.note for each in examples.values())):
             reporter.note(note)
         with open_inputs_folder(home) as inputs:
-            plan = _plan_searches(named, asked, examples, numbers, chosen, inputs)
-            results = Searcher(plan.searches, inputs, TrialStore(home), reporter).run(crew)
+            plan = _plan_searches(named, names, examples, numbers, chosen, inputs)
+            results = Searcher(plan.searches, inputs, TrialStore(home), reporter).run(processes)
     settings = {"budget": asdict(chosen), "seeds": numbers, "resamples": resamples, "torch": metadata.version("torch")}
     report = ExtrinsicReport(list(named), [], settings)
-    for task in asked:
+    for task in names:
         _add_scores(report, task, examples[DATA[task]], results, plan)
     return report
 
@@ -160,15 +160,15 @@ def _load_embeddings(
     models: Models, baselines: Sequence[str], seeds: Sequence[int], progress: Progress
 ) -> dict[str, list[Embedding]]:
     """Load the vectors for each seed by name: the models, then the baselines."""
-    given = models if isinstance(models, Mapping) else {"model": models}
+    by_name = models if isinstance(models, Mapping) else {"model": models}
     named: dict[str, list[Embedding]] = {}
-    for name, vectors in given.items():
+    for name, vectors in by_name.items():
         if isinstance(vectors, Sequence) and not isinstance(vectors, str):
             named[name] = [Embedding(load_vectors(one)) for one in vectors]
         else:
             named[name] = [Embedding(load_vectors(vectors))] * len(seeds)
         if len(named[name]) != len(seeds):
-            raise OptionError(f"{name} has vectors for {len(named[name])} seeds, and {len(seeds)} were asked for")
+            raise OptionError(f"{name} has vectors for {len(named[name])} seeds, but there are {len(seeds)} seeds")
     if not named:
         raise OptionError("0 models were given; name at least one")
     first = next(iter(named.values()))
@@ -225,7 +225,7 @@ def _check_vectors(model: str, data: str, plan: SearchPlan) -> None:
     """Refuse vectors that nothing can be learnt from, before minutes are spent on training."""
     for written in plan.written[model, data]:
         if not written.found:
-            raise OptionError(f"{model} has 0 of the {plan.words[data]:,} words of {data}; is it of another language?")
+            raise OptionError(f"{model} has 0 of the {plan.words[data]:,} words of {data}; is it in another language?")
         if not written.finite:
             raise OptionError(
                 f"{model} has vectors that are not finite among the {written.found:,} words of {data}; train it again"

@@ -14,8 +14,8 @@ from mumon.experiments.extrinsic.examples import Examples, Split, read_raw_lines
 
 LABEL_COLUMNS = ("gold_label", "label")
 NO_LABEL = "-"  # MNLI: the annotators did not agree
-SECRET_LABEL = "-1"  # what stands in the test files that some libraries write
-HELD_OUT_SHARE = 0.1  # of the training data, where the test labels are secret and dev has to stand in for test
+SECRET_LABEL = "-1"  # the label in the test files that some libraries write
+HELD_OUT_SHARE = 0.1  # of the training data, where the test labels are secret and dev is used as test
 
 SEPARATE_CLITIC = re.compile(r"\s+(n['’]t|['’](?:s|m|d|re|ve|ll))\b", re.IGNORECASE)  # clitics, as SST-2 has them
 WORD = re.compile(r"\w+(?:(?:['’.&/-]|(?<=\d),(?=\d))\w+)*|[^\w\s]")
@@ -30,7 +30,7 @@ class Layout:
     columns: tuple[str, ...]
     dev: tuple[str, ...]
     tests: dict[str, tuple[str, ...]]
-    dev_as_tests: dict[str, tuple[str, ...]]  # what is tested on where test files have no labels
+    dev_as_tests: dict[str, tuple[str, ...]]  # used as tests if the test files have no labels
 
 
 LAYOUTS = {
@@ -110,7 +110,7 @@ def _build_split(rows: Sequence[Row], labels: Sequence[str], folder: Path) -> Sp
     unknown = next((label for label, _ in rows if label not in numbers), None)
     if unknown is not None:
         raise FormatError(
-            f"{folder} has the label {unknown[:40]!r}, which is none of the {len(labels)} in its training data "
+            f"{folder} has the label {unknown[:40]!r}, which is not one of the {len(labels)} in its training data "
             f"({', '.join(labels)}); are these the files of one task?"
         )
     columns = zip(*(texts for _, texts in rows), strict=True)

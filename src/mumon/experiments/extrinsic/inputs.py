@@ -72,18 +72,18 @@ class Inputs:
 @contextmanager
 def open_inputs_folder(home: Path) -> Iterator[Path]:
     """Make a folder for inputs that is deleted after the block; folders of killed processes are deleted first."""
-    for left in home.glob(f"{FOLDER_PREFIX}*"):
-        remove_abandoned(left)
-    folder, held = _lock_new_folder(home)
+    for old in home.glob(f"{FOLDER_PREFIX}*"):
+        remove_abandoned(old)
+    folder, lock = _lock_new_folder(home)
     try:
-        with held:
+        with lock:
             yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _lock_new_folder(home: Path) -> tuple[Path, FileLock]:
-    while True:  # another process may think a new folder abandoned
+    while True:  # another process may remove a new folder before it is locked
         folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX, dir=home))
         with suppress(FileNotFoundError):
             return folder, lock_file(folder)
@@ -112,8 +112,8 @@ def write_examples(examples: Examples, words: Iterable[str], folder: Path) -> st
         for place, column in enumerate(split.columns):
             _add_lists(arrays, f"{name}.{place}", [[numbers[word] for word in sentence] for sentence in column])
         _add_lists(arrays, f"{name}.labels", split.labels)
-    about = {"kind": examples.kind, "labels": examples.labels, "splits": list(examples.splits)}
-    return _write_tensors(arrays, {"task": json.dumps(about)}, folder)  # one entry: several would come in any order
+    task = {"kind": examples.kind, "labels": examples.labels, "splits": list(examples.splits)}
+    return _write_tensors(arrays, {"task": json.dumps(task)}, folder)  # one entry: the order of several is not fixed
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def write_vectors(
     finder = WordFinder(wv)
     known = [_find_rows(word, finder, whole) for word in words]
     used = sorted({row for rows in known for row in rows if row >= 0})
-    places = {row: place for place, row in enumerate(used, 1)}  # row 0 is for what is missing
+    places = {row: place for place, row in enumerate(used, 1)}  # row 0 is for missing words
     matrix = np.zeros((len(used) + 1, wv.vector_size), np.float32)
     if random is None:
         matrix[1:] = wv.vectors[used]
@@ -196,17 +196,17 @@ def read_inputs(folder: Path, data: str, vectors: str) -> Inputs:
     ends = embedded.get("ends", np.arange(1, len(embedded["rows"]) + 1))
     rows = RaggedArray(embedded["rows"], ends)
     with safe_open(_build_path(folder, data), "numpy") as file:
-        about = json.loads(file.metadata()["task"])
-        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
-    texts = range(2 if about["kind"] == "pair" else 1)
+        task = json.loads(file.metadata()["task"])
+        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is not a dict)
+    texts = range(2 if task["kind"] == "pair" else 1)
     parts = {
         name: SplitInputs(
             [_replace_words_by_rows(_build_ragged(arrays, f"{name}.{place}"), rows) for place in texts],
             _build_ragged(arrays, f"{name}.labels"),
         )
-        for name in about["splits"]
+        for name in task["splits"]
     }
-    return Inputs(about["kind"], about["labels"], parts, embedded["vectors"])
+    return Inputs(task["kind"], task["labels"], parts, embedded["vectors"])
 
 
 def _replace_words_by_rows(words: RaggedArray, rows: RaggedArray) -> RaggedArray:
@@ -227,10 +227,10 @@ def _add_lists(arrays: dict[str, NDArray[Any]], name: str, lists: list[list[int]
     arrays[f"{name}.ends"] = np.fromiter(accumulate(map(len, lists)), np.int64, len(lists))
 
 
-def _write_tensors(arrays: Mapping[str, NDArray[Any]], about: dict[str, str], folder: Path) -> str:
+def _write_tensors(arrays: Mapping[str, NDArray[Any]], metadata: dict[str, str], folder: Path) -> str:
     from safetensors.numpy import save
 
-    content = save(dict(arrays), about or None)
+    content = save(dict(arrays), metadata or None)
     digest = hashlib.blake2b(content, digest_size=12).hexdigest()
     _build_path(folder, digest).write_bytes(content)
     return digest

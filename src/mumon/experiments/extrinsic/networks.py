@@ -22,7 +22,7 @@ class WordEmbedding(nn.Module):
         if tuned:
             self.table = nn.Parameter(table)
         else:
-            self.register_buffer("table", table, persistent=False)  # not among the weights that are kept
+            self.register_buffer("table", table, persistent=False)  # not among the weights that are saved
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, rows: Tensor) -> Tensor:
@@ -49,8 +49,8 @@ class BiLSTM(nn.Module):
         mirrored = torch.where(places < lengths[:, None], lengths[:, None] - 1 - places, places)[:, :, None]
         for layer, (forwards, backwards) in enumerate(zip(self.forwards, self.backwards, strict=True)):
             x = self.dropout(x) if layer else x
-            behind = backwards(_reorder(x, mirrored))[0]
-            x = torch.cat([forwards(x)[0], _reorder(behind, mirrored)], dim=2)
+            backward = backwards(_reorder(x, mirrored))[0]
+            x = torch.cat([forwards(x)[0], _reorder(backward, mirrored)], dim=2)
         return x
 
 

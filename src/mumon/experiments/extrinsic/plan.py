@@ -11,10 +11,10 @@ import numpy as np
 from mumon.errors import OptionError
 from mumon.experiments.result_store import digest_json
 
-VERSION = 1  # of networks, training and readers: raise it when a change of theirs changes results
+VERSION = 1  # raise it when a change to networks, training or readers changes results
 PAIRS = ("qnli", "mnli")
 METRICS = {"sst2": "accuracy", "qnli": "accuracy", "mnli": "accuracy", "ner": "F1", "ner-tuned": "F1"}
-DATA = {task: task.split("-")[0] for task in METRICS}  # what a task is trained and tested on
+DATA = {task: task.split("-")[0] for task in METRICS}  # the data of a task
 TASK_VARIANTS = {"sst2": ("sst2",), "qnli": ("qnli",), "mnli": ("mnli",), "ner": ("ner", "ner-tuned")}
 
 
@@ -72,7 +72,7 @@ class Budget:
         return self.tagger_width if METRICS[task] == "F1" else self.encoder_width
 
 
-# For two cores. Twelve epochs are few for slow rates, so none is drawn.
+# For two cores. Twelve epochs are too few for slow rates, so none is drawn.
 SMALL = Budget(
     draws=3,
     rate=(5e-4, 1e-2),
@@ -121,7 +121,7 @@ def choose_tasks(names: Sequence[str]) -> list[str]:
     """
     unknown = [name for name in names if name.lower() not in TASK_VARIANTS]
     if unknown or not names:
-        what = f"{unknown[0]!r} is no extrinsic task" if unknown else "0 tasks were given"
+        what = f"{unknown[0]!r} is not an extrinsic task" if unknown else "0 tasks were given"
         raise OptionError(f"{what}; the {len(TASK_VARIANTS)} are {', '.join(TASK_VARIANTS)}")
     return list(dict.fromkeys(task for name in names for task in TASK_VARIANTS[name.lower()]))
 
@@ -208,7 +208,7 @@ def build_trials(task: str, data: str, vectors: str, seed: int, budget: Budget, 
     same = {name: getattr(budget, name) for name in ("hidden", "epochs", "patience", "batch")}
     same["train_items"] = _count_items(task, budget.train_sentences)
     same["dev_items"] = _count_items(task, budget.dev_sentences)
-    same["longest"] = budget.longest if METRICS[task] == "accuracy" else None  # every word wants its tag
+    same["longest"] = budget.longest if METRICS[task] == "accuracy" else None  # every word needs its tag
     return [
         Trial(task, data, vectors, seed, draw, budget.width(task), **same, torch=torch)
         for draw in draw_points(budget, seed)

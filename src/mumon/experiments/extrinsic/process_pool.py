@@ -15,8 +15,8 @@ from typing import Any, Generic, TypeVar
 from mumon.errors import DataError, MumonError, OutOfMemoryError, TrainingError
 
 J = TypeVar("J")
-KILLED_CODES = (-9, 137)  # by the system, in most cases
-# One thread, and no module of the current folder in the place of a library's.
+KILLED_CODES = (-9, 137)  # usually by the system, for lack of memory
+# One thread, and no module of the current folder instead of a library's.
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONSAFEPATH": "1"}
 
 
@@ -35,7 +35,7 @@ class ProcessPool(Generic[J]):
 
     def __init__(self, inputs: Path, folder: Path, size: int) -> None:
         self._folders, self._size = [str(inputs), str(folder)], size
-        self._said: SimpleQueue[tuple[subprocess.Popen[str], str]] = SimpleQueue()
+        self._lines: SimpleQueue[tuple[subprocess.Popen[str], str]] = SimpleQueue()
         self._jobs: dict[int, J] = {}  # by process
         self._idle: list[subprocess.Popen[str]] = []
         self._all: list[subprocess.Popen[str]] = []
@@ -72,7 +72,7 @@ class ProcessPool(Generic[J]):
         process = self._idle.pop() if self._idle else self._start_process()
         self._jobs[process.pid] = job
         assert process.stdin is not None
-        with suppress(BrokenPipeError):  # it died while it waited: `collect` says so
+        with suppress(BrokenPipeError):  # it died while it was idle: `collect` will raise the error
             process.stdin.write(json.dumps(order) + "\n")
             process.stdin.flush()
 
@@ -89,8 +89,8 @@ class ProcessPool(Generic[J]):
         MumonError
             If a process failed or died.
         """
-        process, line = self._said.get()
-        if not line.endswith("\n"):  # the end, perhaps in the middle of a line
+        process, line = self._lines.get()
+        if not line.endswith("\n"):  # the process ended, perhaps in the middle of a line
             raise self._explain_exit(process.wait())
         job, message = self._jobs[process.pid], json.loads(line)
         if "failed" in message:
@@ -101,11 +101,11 @@ class ProcessPool(Generic[J]):
         return job, message
 
     def _explain_exit(self, code: int) -> MumonError:
-        about = f"one of {len(self._all)} workers ended with exit code {code}"
+        end = f"one of {len(self._all)} processes ended with exit code {code}"
         if code in KILLED_CODES:
-            fewer = "ask for fewer at once (--threads), and go on: what is done is kept"
-            return OutOfMemoryError(f"{about}, as happens when memory runs out; {fewer}")
-        return TrainingError(f"{about}; its own words are above, and what is done is kept")
+            fewer = "use fewer at a time (--workers) and run the command again: what is done is kept"
+            return OutOfMemoryError(f"{end}, as happens when memory runs out; {fewer}")
+        return TrainingError(f"{end}; its own message is above, and what is done is kept")
 
     def _start_process(self) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "mumon.experiments.extrinsic.trial_process", *self._folders]
@@ -119,16 +119,16 @@ class ProcessPool(Generic[J]):
     def _listen(self, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None
         for line in process.stdout:
-            self._said.put((process, line))
-        self._said.put((process, ""))
+            self._lines.put((process, line))
+        self._lines.put((process, ""))
 
 
-def _build_error(kind: str, about: str) -> MumonError:
+def _build_error(kind: str, message: str) -> MumonError:
     """Turn the failure that a process reported into an error with a next step."""
     if kind == "memory":
         return OutOfMemoryError(
-            f"a network did not fit into memory ({about}); ask for fewer at once (--threads, --width)"
+            f"a network did not fit into memory ({message}); use fewer (--workers) or smaller ones (--width)"
         )
     if kind == "disk":
-        return DataError(f"a network could not be kept ({about}); make room, or choose another place (--folder)")
-    return TrainingError(f"a network could not be trained ({about}); what is done is kept")
+        return DataError(f"a network could not be saved ({message}); make room, or choose another place (--folder)")
+    return TrainingError(f"a network could not be trained ({message}); what is done is kept")

@@ -184,5 +184,5 @@ def compute_f1(outcomes: NDArray[np.int64]) -> float:
     >>> compute_f1(np.array([[1, 1, 1], [0, 1, 1]])), compute_f1(np.array([[1, 2, 1]]))
     (50.0, 66.66666666666667)
     """
-    right, given, there = outcomes.sum(axis=0)
-    return 200 * float(right) / float(given + there) if right else 0.0
+    right, predicted, true = outcomes.sum(axis=0)
+    return 200 * float(right) / float(predicted + true) if right else 0.0

@@ -53,7 +53,7 @@ class Searcher:
         The searches.
     inputs
         The folder of the inputs.
-    shelf
+    store
         Where results are kept; trials that are there are not trained again.
     progress
         Shows epochs and results.
@@ -69,7 +69,7 @@ class Searcher:
         self.testing: set[str] = set()
         self.epochs = {key: self.trials[key].epochs for key in self.results}  # trained so far
 
-    def run(self, workers: int) -> list[SearchResult]:
+    def run(self, processes: int) -> list[SearchResult]:
         """Train and test what is missing.
 
         Parameters
@@ -90,17 +90,17 @@ class Searcher:
             self._queue_test(search)
         if self.jobs:
             self.progress.start("training", sum(trial.epochs for trial in self.trials.values()), "epochs")
-            with ProcessPool[Job](self.inputs, self.store.folder, min(workers, len(self.jobs))) as crew:
-                self._run_jobs(crew)
+            with ProcessPool[Job](self.inputs, self.store.folder, min(processes, len(self.jobs))) as pool:
+                self._run_jobs(pool)
             self.progress.finish(f"trained {len(self.trials) - done} networks and tested {len(self.testing)}")
         return [self._build_result(search) for search in self.searches]
 
-    def _run_jobs(self, crew: ProcessPool[Job]) -> None:
-        while self.jobs or crew.is_busy:
-            while self.jobs and crew.has_room:
+    def _run_jobs(self, pool: ProcessPool[Job]) -> None:
+        while self.jobs or pool.is_busy:
+            while self.jobs and pool.has_room:
                 job = self.jobs.popleft()
-                crew.submit(job, {"job": job.kind, "trial": asdict(job.trial)})
-            job, message = crew.collect()
+                pool.submit(job, {"job": job.kind, "trial": asdict(job.trial)})
+            job, message = pool.collect()
             trial, affected = job.trial, [search for search in self.searches if job.trial in search.trials]
             if "epoch" in message:
                 self.epochs[trial.key] = message["epoch"]

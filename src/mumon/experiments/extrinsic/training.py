@@ -28,10 +28,10 @@ from mumon.experiments.extrinsic.plan import Trial
 from mumon.experiments.extrinsic.report import compute_f1
 from mumon.utils.atomic import atomic_file
 
-MOST_GRADIENT_NORM = 5.0  # the longest gradient
-MOST_EVAL_ITEMS = 256  # items that are tested at once, fewer if the network is wide
+MOST_GRADIENT_NORM = 5.0  # longer gradients are clipped
+MOST_EVAL_ITEMS = 256  # items in a batch, fewer if the network is wide
 MOST_EVAL_UNITS = 1 << 15
-SAVE_SECONDS = 30.0  # between two states that an interrupted trial can go on from
+SAVE_SECONDS = 30.0  # between two saved states, from which an interrupted trial resumes
 
 SendMessage = Callable[[dict[str, Any]], None]
 
@@ -98,7 +98,7 @@ class Training:
             self.record_epoch(reached, time.perf_counter() - started)
             report({"epoch": self.done.epoch, "dev": reached})
             if time.monotonic() - saved >= SAVE_SECONDS and not self.done.is_over(self.trial):
-                with suppress(OSError):  # a full disk is no reason to stop: nothing is lost yet
+                with suppress(OSError):  # a full disk need not stop the training
                     self.save(state)
                 saved = time.monotonic()
         return {
@@ -140,11 +140,11 @@ class Training:
 
     def load(self, path: Path) -> None:
         """Load what `save` wrote; if the file is missing or damaged, training starts from the beginning."""
-        kept = read_tensors(path)
-        if kept is None:
+        saved = read_tensors(path)
+        if saved is None:
             return
         parts: dict[str, dict[str, Tensor]] = {"now": {}, "best": {}, "adam": {}}
-        for name, tensor in kept[0].items():
+        for name, tensor in saved[0].items():
             part, _, rest = name.partition(".")
             parts[part][rest] = tensor
         state: dict[int, dict[str, Tensor]] = {}
@@ -153,7 +153,7 @@ class Training:
             state.setdefault(int(number), {})[moment] = tensor
         self.network.load_state_dict(parts["now"])
         self.optimiser.load_state_dict({**self.optimiser.state_dict(), "state": state})
-        self.best, self.done = parts["best"], TrialProgress(**json.loads(kept[1]["done"]))
+        self.best, self.done = parts["best"], TrialProgress(**json.loads(saved[1]["done"]))
 
 
 def build_network(trial: Trial, inputs: Inputs) -> nn.Module:
@@ -200,27 +200,27 @@ def count_outcomes(
     network.eval()
     with torch.inference_mode():
         for batch in draw_batches(part, items, min(MOST_EVAL_ITEMS, MOST_EVAL_UNITS // trial.width), trial.longest):
-            given = network(batch).argmax(dim=1).numpy()
+            predicted = network(batch).argmax(dim=1).numpy()
             first = 0
             for item in batch.items:
                 gold = part.labels[item]
-                found[int(item)] = _count_item(inputs, gold, given[first : first + len(gold)])
+                found[int(item)] = _count_item(inputs, gold, predicted[first : first + len(gold)])
                 first += len(gold)
     return np.array([found[int(item)] for item in items])
 
 
-def _count_item(inputs: Inputs, gold: NDArray[np.int32], given: NDArray[np.int64]) -> tuple[int, int, int]:
+def _count_item(inputs: Inputs, gold: NDArray[np.int32], predicted: NDArray[np.int64]) -> tuple[int, int, int]:
     if inputs.kind != "tags":
-        return int(gold[0] == given[0]), 1, 1
-    return count_entities([inputs.labels[tag] for tag in gold], [inputs.labels[tag] for tag in given])
+        return int(gold[0] == predicted[0]), 1, 1
+    return count_entities([inputs.labels[tag] for tag in gold], [inputs.labels[tag] for tag in predicted])
 
 
-def write_tensors(tensors: dict[str, Tensor], path: Path, about: dict[str, str] | None = None) -> None:
+def write_tensors(tensors: dict[str, Tensor], path: Path, metadata: dict[str, str] | None = None) -> None:
     """Write a safetensors file, whole or not at all."""
     from safetensors.torch import save
 
     with atomic_file(path) as file:
-        file.write(save({name: tensor.contiguous() for name, tensor in tensors.items()}, about))
+        file.write(save({name: tensor.contiguous() for name, tensor in tensors.items()}, metadata))
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]] | None:

@@ -28,7 +28,7 @@ SendMessage = Callable[[dict[str, Any]], None]
 
 def main() -> None:
     """Do jobs until the process that sends them ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process of the terminal: who started us decides
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the parent decides
     inputs, folder = map(Path, sys.argv[1:])
     jobs: SimpleQueue[str] = SimpleQueue()
     threading.Thread(target=_listen, args=(jobs,), daemon=True).start()
@@ -42,8 +42,8 @@ def main() -> None:
             try:
                 answer({"result": run_job(job, inputs, TrialStore(folder), answer)})
             except Exception as error:
-                about = f"{type(error).__name__}: {to_one_line(error)}"
-                answer({"failed": {"kind": _classify_error(error), "about": about}})
+                message = f"{type(error).__name__}: {to_one_line(error)}"
+                answer({"failed": {"kind": _classify_error(error), "message": message}})
 
 
 def run_job(job: dict[str, Any], inputs_folder: Path, store: TrialStore, report: SendMessage) -> dict[str, Any]:
@@ -84,11 +84,11 @@ def _reserve_output() -> IO[str]:
 def _listen(jobs: SimpleQueue[str]) -> None:
     for line in sys.stdin:
         jobs.put(line)
-    os._exit(0)  # at once: an epoch may take hours, and nobody wants it any more
+    os._exit(0)  # at once: an epoch may take hours, and its result is no longer needed
 
 
 def _classify_error(error: Exception) -> str:
-    if isinstance(error, MemoryError) or "memory" in str(error):  # torch has no class of its own for it
+    if isinstance(error, MemoryError) or "memory" in str(error):  # torch has no class for this error
         return "memory"
     return "disk" if isinstance(error, OSError) else "other"
 
