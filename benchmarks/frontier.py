@@ -83,7 +83,7 @@ def _figures(results: Results, system: str) -> dict[str, list[float]]:
     runs = results.find_good_runs(system, results.threads[-1])
     return {
         "seconds": [round(run.seconds, 2) for run in runs],
-        "speeds": [round(speed, 3) for speed in results.speeds_by_round(system, results.threads[-1])],
+        "speeds": [round(speed, 3) for speed in results.compare_by_round(system, results.threads[-1])],
         "dev": [round(run.halves["dev"], 2) for run in runs],
         "test": [round(run.halves["test"], 2) for run in runs],
         "all": [round(run.scores["mean"], 2) for run in runs],

@@ -66,7 +66,7 @@ def _record(results: Results, text: str) -> dict[str, Any]:
     threads = results.threads[-1]
     systems: dict[str, Any] = {}
     for row in results.summarise():
-        relative = results.speeds_by_round(row.system, threads)
+        relative = results.compare_by_round(row.system, threads)
         systems[row.system] = {
             "seconds": [round(run.seconds, 3) for run in results.find_good_runs(row.system, threads)],
             "relative": None if not relative else round(median(relative), 4),
