@@ -11,6 +11,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 PACKAGES = ("numpy", "scipy", "numba", "llvmlite")
 CACHE_FOLDER = Path("/sys/devices/system/cpu/cpu0/cache")
 
@@ -32,9 +34,9 @@ def describe_machine() -> dict[str, Any]:
         "cpu": _find_cpu(),
         "architecture": platform.machine(),
         "cores": available_cores(),
-        "all_cores": os.cpu_count(),
+        "all_cores": psutil.cpu_count(),
         "caches": _read_caches(),
-        "memory_bytes": _find_memory(),
+        "memory_bytes": psutil.virtual_memory().total,
         "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
         "os": platform.platform(),
         "python": platform.python_version(),
@@ -68,7 +70,7 @@ def format_machine(machine: dict[str, Any]) -> list[tuple[str, str]]:
         f" of {machine['all_cores']}" if machine["cores"] != machine["all_cores"] else ""
     )
     caches = ", ".join(f"L{level} {size}" for level, size in machine["caches"].items())
-    memory = f"{machine['memory_bytes'] / 2**30:.1f} GiB" if machine["memory_bytes"] else "unknown"
+    memory = f"{machine['memory_bytes'] / 2**30:.1f} GiB" if machine["memory_bytes"] else "unknown"  # of old records
     peers = ", ".join(f"{name} {version}" for name, version in machine["peers"].items() if version) or "none"
     packages = ", ".join(f"{name} {machine[name]}" for name in PACKAGES)
     load = "" if machine["load"] is None else f"; load {machine['load']:.2f} at the start"
@@ -129,13 +131,6 @@ def _read_caches() -> dict[str, str]:
         if kind != "Instruction":
             found[level] = size
     return found
-
-
-def _find_memory() -> int | None:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return None
 
 
 def _find_version(name: str) -> str | None:
