@@ -393,7 +393,7 @@ def test_sections_are_kept_and_googles_have_two_halves(tmp_path):
         ("a b c d\na b c d\na b c\n", ["4 columns in its first line and 3 in 'a b c'"]),
         ("a b\na b 5\n", ["2 columns in its first line and 3"]),
         ("a,b,5\na,,5\n", ["3 columns in its first line and 2"]),
-        ("a\tb\tmany\nc\td\t5\ne\tf\t?\n", ["e f", "no number"]),
+        ("a\tb\tmany\nc\td\t5\ne\tf\t?\n", ["e f", "not a number"]),
         ("only\nwords\n", ["1 column ", "--categories"]),
         ("cat animal\nrose plant\n", ["2 columns", "--categories"]),
         (b"caf\xe9 tea 5\n", ["not UTF-8", "byte 3"]),
