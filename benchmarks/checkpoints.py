@@ -1,9 +1,9 @@
-"""What checkpoints cost: the same training with none and with many, side by side.
+"""Cost of checkpoints: the same training without any and with many, side by side.
 
     MUMON_DATA=… python benchmarks/checkpoints.py [--sentences 700000] [--dim 300] [--every 3s] [--rounds 3]
 
-Far more are written than anyone would ask for, so that their cost rises above the noise; what one costs, divided by an
-interval, is the share of the time that checkpoints at this interval take. Results go to
+Many more are written than in normal use, so that their cost rises above the noise. The cost of one divided by an
+interval is the share of the time that checkpoints at this interval take. Results go to
 benchmarks/results/checkpoints.json.
 """
 
@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from common import about, sentences_of
+from common import describe_run, write_sentences
 
 from mumon import Checkpoints, Word2Vec, corpus_from_files
 from mumon.training.checkpoints import CheckpointKeeper
@@ -26,7 +26,7 @@ INTERVALS = {"30s": 30, "10m": 600}
 
 
 def main() -> None:
-    """Train with and without, round after round."""
+    """Train with and without checkpoints, round after round."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sentences", type=int, default=700_000)
     parser.add_argument("--dim", type=int, default=300)
@@ -44,17 +44,19 @@ def main() -> None:
 
     CheckpointKeeper.keep = timed  # type: ignore[method-assign, assignment]
     rounds = []
-    with tempfile.TemporaryDirectory(dir=".") as folder:  # a real disk: temporary folders are often kept in memory
-        corpus = corpus_from_files([sentences_of(options.sentences, Path(folder))], workers=options.threads)
+    with tempfile.TemporaryDirectory(dir=".") as folder:  # a real disk: temporary folders are often in memory
+        corpus = corpus_from_files([write_sentences(options.sentences, Path(folder))], workers=options.threads)
         for number in range(options.rounds):
             seconds = {}
             for every in ("never", options.every) if number % 2 else (options.every, "never"):
                 waits.clear()
-                kept = Checkpoints(Path(folder) / "kept", every)
+                checkpoints = Checkpoints(Path(folder) / "kept", every)
                 started = time.perf_counter()
-                Word2Vec(corpus, vector_size=options.dim, workers=options.threads, checkpoints=kept, progress=False)
+                Word2Vec(
+                    corpus, vector_size=options.dim, workers=options.threads, checkpoints=checkpoints, progress=False
+                )
                 seconds[every] = time.perf_counter() - started
-                kept.discard()
+                checkpoints.discard()
                 if waits:
                     written, waited = len(waits), sum(waits) / len(waits)
             extra = (seconds[options.every] - seconds["never"]) / written
@@ -68,7 +70,7 @@ def main() -> None:
         "share_of_time": {name: round(each / (seconds + each), 5) for name, seconds in INTERVALS.items()},
         "rounds": [{name: round(value, 3) for name, value in entry.items()} for entry in rounds],
         "work": {name: getattr(options, name) for name in ("sentences", "dim", "threads", "every")},
-        "about": about(),
+        "about": describe_run(),
     }
     RESULTS.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n")
 

@@ -1,4 +1,4 @@
-"""What the benchmarks share: the text they train and the words that say where a figure comes from."""
+"""Code that the benchmarks share: the text they train on, and a description of where a figure comes from."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import Any
 from mumon import datasets
 
 
-def sentences_of(count: int | None, folder: Path) -> Path:
-    """The first sentences of the Wikipedia corpus, as a file in `folder`; None is all of them."""
+def write_sentences(count: int | None, folder: Path) -> Path:
+    """Write the first `count` sentences of the Wikipedia corpus into `folder`; None means all of them."""
     path = folder / f"{count or 'all'}.txt"
     if not path.exists():
         with lzma.open(datasets.fetch("enwiki"), "rt") as lines, path.with_suffix(".part").open("w") as file:
@@ -24,8 +24,8 @@ def sentences_of(count: int | None, folder: Path) -> Path:
     return path
 
 
-def about() -> dict[str, Any]:
-    """Machine, date and commit."""
+def describe_run() -> dict[str, Any]:
+    """Describe the machine, the date and the commit."""
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     return {
         "machine": platform.machine(),

@@ -1,10 +1,10 @@
-"""The paper's Tables 2 and 3: do the vectors help real tasks? What docs/extrinsic.md cites.
+"""The paper's Tables 2 and 3: do the vectors help real tasks? docs/extrinsic.md cites the results.
 
     MUMON_DATA=… python benchmarks/vectors.py FOLDER --seeds 1 2
     MUMON_DATA=… python benchmarks/extrinsic.py FOLDER --seeds 1 2
 
-Each seed has vectors and networks of its own. Results go to benchmarks/results/extrinsic.json, and as Markdown to
-standard output; FOLDER keeps the trials, so the same command goes on after an interruption.
+Each seed has its own vectors and networks. Results go to benchmarks/results/extrinsic.json, and as Markdown to
+standard output. FOLDER keeps the trials, so the same command resumes after an interruption.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import argparse
 import json
 from pathlib import Path
 
-from common import about
+from common import describe_run
 
 from mumon import WordVectors
 from mumon.experiments.extrinsic import ExtrinsicReport, evaluate_extrinsic
@@ -31,15 +31,15 @@ FILES = {
 }
 
 
-def models_of(folder: Path, seeds: list[int]) -> dict[str, list[WordVectors]]:
-    """Vectors by name, a set for each seed."""
+def load_models(folder: Path, seeds: list[int]) -> dict[str, list[WordVectors]]:
+    """Load vectors by name, one set for each seed."""
     return {
         name: [WordVectors.load(folder / str(seed) / f"{file}.bin") for seed in seeds] for name, file in FILES.items()
     }
 
 
-def markdown(report: ExtrinsicReport) -> str:
-    """The tables of scores and of differences, ± half of the 95 % interval, as docs/extrinsic.md has them."""
+def format_markdown(report: ExtrinsicReport) -> str:
+    """Format the tables of scores and of differences, ± half of the 95 % interval, for docs/extrinsic.md."""
     head = [
         f"| | {' | '.join(TITLES[task] for task in report.task_names)} |",
         "|---" * (len(report.task_names) + 1) + "|",
@@ -56,7 +56,7 @@ def markdown(report: ExtrinsicReport) -> str:
 
 
 def main() -> None:
-    """Train what is missing, and write the tables."""
+    """Train what is missing and write the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="has the vectors of benchmarks/vectors.py, and keeps the trials")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2])
@@ -66,7 +66,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=RESULTS)
     options = parser.parse_args()
     report = evaluate_extrinsic(
-        models_of(options.folder, options.seeds),
+        load_models(options.folder, options.seeds),
         options.tasks,
         baselines=BASELINES,
         budget=options.budget,
@@ -76,9 +76,9 @@ def main() -> None:
         progress=LineProgress(every=60),
     )
     comparisons = [row.to_json() for a, b in PAIRS for row in report.compare(a, b)]
-    told = {"about": about(), **report.to_json(), "comparisons": comparisons}
-    options.output.write_text(json.dumps(told, indent=1) + "\n")
-    print(markdown(report))
+    record = {"about": describe_run(), **report.to_json(), "comparisons": comparisons}
+    options.output.write_text(json.dumps(record, indent=1) + "\n")
+    print(format_markdown(report))
 
 
 if __name__ == "__main__":

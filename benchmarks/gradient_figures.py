@@ -2,8 +2,8 @@
 
     python benchmarks/gradient_figures.py
 
-Windows of random words in random matrices: what the faulty update and the gradient of CBOW's loss have in common, and
-how long their steps in the source rows are, for windows of 1 … 40 context words.
+For windows of random words in random matrices: the cosine of the faulty update and the gradient of CBOW's loss, and
+the lengths of their steps in the source rows, for windows of 1 … 40 context words.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ WORDS, DIMENSIONS, WINDOWS = 80, 100, 40
 
 
 def measure(contexts: int, negative: int, windows: int = WINDOWS, seed: int = 1) -> tuple[float, float, float]:
-    """Means over windows: the cosine of the two updates, and the lengths of the correct and faulty source steps."""
+    """Average over windows the cosine of the two updates, and the lengths of the correct and faulty source steps."""
     random = np.random.default_rng([seed, contexts, negative])
     found = []
     for _ in range(windows):
@@ -50,15 +50,15 @@ def draw(stem: Path) -> list[Path]:
     with plt.rc_context(STYLE):
         figure, (left, right) = plt.subplots(1, 2, figsize=(9.2, 3.6), layout="constrained")
         for negative, colour, mark, size in ((5, COLOURS[0], "o", 9), (20, COLOURS[1], "s", 4)):
-            told = np.array([measure(int(c), negative) for c in C])
+            measured = np.array([measure(int(c), negative) for c in C])
             left.plot(smooth, cosine(smooth, negative), color=colour, linewidth=1, linestyle="--")
-            left.plot(C, told[:, 0], mark, color=colour, markersize=size, label=f"k = {negative}")
+            left.plot(C, measured[:, 0], mark, color=colour, markersize=size, label=f"k = {negative}")
         left.plot([], [], "--", color="#666666", linewidth=1, label="closed form")
         left.set(title="Cosine of faulty update and gradient", xlabel="context words C", ylim=(0.5, 1.02))
         left.legend(loc="lower right")
-        told = np.array([measure(int(c), 5) for c in C])
+        measured = np.array([measure(int(c), 5) for c in C])
         for column, name, colour, mark in ((2, "faulty", COLOURS[1], "s"), (1, "correct", COLOURS[0], "o")):
-            right.plot(C, told[:, column], color=colour, marker=mark, label=name)
+            right.plot(C, measured[:, column], color=colour, marker=mark, label=name)
         right.set(title="Length of the step in the source rows, k = 5", xlabel="context words C")
         right.set(xscale="log", yscale="log", xticks=(1, 2, 5, 10, 20, 40), yticks=(0.2, 0.5, 1, 2, 5))
         for axis in (right.xaxis, right.yaxis):

@@ -4,7 +4,7 @@
 
 For each amount of text and each method, every rate of a grid is trained with one seed, and the best on the dev halves
 of the five tasks is trained with two more. Results go to benchmarks/results/rates.json. FOLDER keeps corpora and
-sweeps: the same command goes on after an interruption.
+sweeps, so the same command resumes after an interruption.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
-from common import about, sentences_of
+from common import describe_run, write_sentences
 
 from mumon import Word2Vec, WordVectors, corpus_from_files
 from mumon.evaluation import SUITE, evaluate, load_tasks
 from mumon.experiments.sweep import sweep
 
 RESULTS = Path(__file__).parent / "results" / "rates.json"
-SENTENCES = (60_000, 300_000, 700_000, None)  # None is the whole corpus
+SENTENCES = (60_000, 300_000, 700_000, None)  # None means the whole corpus
 SEEDS = (1, 2, 3)
 FIXED = {"vector_size": 200, "epochs": 5, "min_count": 5, "workers": 2, "shared_negatives": 32, "batch": 32}
 METHODS: dict[str, dict[str, Any]] = {"correct": {}, "faulty": {"update": "faulty"}, "skip-gram": {"sg": 1}}
-EXPONENTS = (0.0, 0.25)  # rate_exponent, for every method: fair to all
-# Around the best of earlier, coarser sweeps; the fewer the text, the higher.
+EXPONENTS = (0.0, 0.25)  # rate_exponent, for every method, to be fair
+# Around the best of earlier, coarser sweeps; the less text, the higher.
 RATES = {
     "correct": {
         60_000: (0.15, 0.2, 0.3),
@@ -40,8 +40,8 @@ RATES = {
 }
 
 
-def scores_of(wv: WordVectors, tasks: Any) -> dict[str, dict[str, float]]:
-    """Dev, test and all-item scores of one model."""
+def score_model(wv: WordVectors, tasks: Any) -> dict[str, dict[str, float]]:
+    """Compute dev, test and all-item scores of one model."""
     report = evaluate(wv, tasks, resamples=0, progress=False)
     return {
         task: {fold: round(report.score("model", task, fold).score, 2) for fold in ("dev", "test", "all")}
@@ -51,22 +51,22 @@ def scores_of(wv: WordVectors, tasks: Any) -> dict[str, dict[str, float]]:
 
 def measure(sentences: int | None, method: str, folder: Path, tasks: Any) -> dict[str, Any]:
     """Sweep one method on one amount of text, and train the best with every seed."""
-    corpus = corpus_from_files([sentences_of(sentences, folder)], workers=2)
+    corpus = corpus_from_files([write_sentences(sentences, folder)], workers=2)
     common = {**FIXED, **METHODS[method]}
     space = {"rate_exponent": EXPONENTS, "alpha": RATES[method][sentences]}
     home = folder / f"{sentences or 'all'}-{method}"
     swept = sweep(corpus, space, folder=home, tasks=tasks, fixed=common, seeds=SEEDS[:1], progress=True)
     best = swept.best.options
-    seeds = [{"seed": SEEDS[0], "scores": scores_of(WordVectors.load(home / "best.mumon"), tasks)}]
+    seeds = [{"seed": SEEDS[0], "scores": score_model(WordVectors.load(home / "best.mumon"), tasks)}]
     for seed in SEEDS[1:]:
         model = Word2Vec(corpus, seed=seed, progress=True, **common, **best)
-        seeds.append({"seed": seed, "scores": scores_of(model.wv, tasks)})
+        seeds.append({"seed": seed, "scores": score_model(model.wv, tasks)})
     dev = [{**item.options, "dev": round(item.mean, 2) if item.complete else None} for item in swept.configurations]
     return {"tokens": corpus.tokens, "sentences": corpus.sentences, "dev": dev, "best": best, "seeds": seeds}
 
 
-def rates_table(results: dict[str, Any]) -> str:
-    """Markdown: the mean dev score of every rate, for docs/rates.md."""
+def format_rates(results: dict[str, Any]) -> str:
+    """Format the mean dev score of every rate as Markdown, for docs/rates.md."""
     lines = ["| words | method | exponent | rate: mean of the dev halves |", "|---|---|---|---|"]
     for key, found in results.items():
         for exponent in EXPONENTS:
@@ -81,8 +81,8 @@ def rates_table(results: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def seeds_table(results: dict[str, Any]) -> str:
-    """Markdown: each method at its best rate, test halves, mean ± standard deviation over seeds, for the README."""
+def format_seeds(results: dict[str, Any]) -> str:
+    """Format each method at its best rate as Markdown for the README: test halves, mean ± deviation over seeds."""
     lines = [f"| words | method | rate | {' | '.join(SUITE)} | mean |", "|" + "---|" * (len(SUITE) + 4)]
     for key, found in results.items():
         cells = []
@@ -96,7 +96,7 @@ def seeds_table(results: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """Everything that is not yet among the results, the smallest first."""
+    """Measure everything that is not yet among the results, the smallest first."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     folder = parser.parse_args().folder
@@ -109,9 +109,9 @@ def main() -> None:
             if key in record["results"]:
                 continue
             record["results"][key] = measure(sentences, method, folder, tasks)
-            record["about"] = {**FIXED, "window": 5, "negative": 5, **about()}
+            record["about"] = {**FIXED, "window": 5, "negative": 5, **describe_run()}
             RESULTS.write_text(json.dumps(record, indent=1) + "\n")
-    print(rates_table(record["results"]), seeds_table(record["results"]), sep="\n\n")
+    print(format_rates(record["results"]), format_seeds(record["results"]), sep="\n\n")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""The vectors that the extrinsic tasks are given: mumon's three and gensim's two, on the whole Wikipedia corpus.
+"""The vectors for the extrinsic tasks: mumon's three and gensim's two, on the whole Wikipedia corpus.
 
     MUMON_DATA=… python benchmarks/vectors.py FOLDER --dim 100 --seeds 1 2
 
-Each system keeps its own default rate. The vectors go to FOLDER/SEED/SYSTEM.bin; those that are there stay, so another
---dim wants another FOLDER.
+Each system keeps its own default rate. The vectors go to FOLDER/SEED/SYSTEM.bin. Files that exist are not trained
+again, so another --dim needs another FOLDER.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import argparse
 import subprocess
 from pathlib import Path
 
-from common import sentences_of
+from common import write_sentences
 
 from mumon.experiments.bench.systems import SYSTEMS
 from mumon.experiments.bench.work import Job, Work
 
-TRAINED = ("mumon-cbow", "mumon-cbow-faulty", "mumon-sg", "gensim-cbow", "gensim-sg")
+TRAINED_SYSTEMS = ("mumon-cbow", "mumon-cbow-faulty", "mumon-sg", "gensim-cbow", "gensim-sg")
 
 
 def train(system: str, job: Job) -> None:
-    """Train one system, unless its vectors are there."""
+    """Train one system, unless its vectors exist."""
     if job.output.exists():
         return
     part = job.output.with_suffix(".part.bin")
@@ -39,9 +39,9 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, help="only the first of the corpus")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
-    corpus = sentences_of(options.sentences, options.folder)
+    corpus = write_sentences(options.sentences, options.folder)
     for seed in options.seeds:
-        for system in TRAINED:
+        for system in TRAINED_SYSTEMS:
             (options.folder / str(seed)).mkdir(exist_ok=True)
             output = options.folder / str(seed) / f"{system}.bin"
             train(system, Job(corpus, output, Work(dim=options.dim), options.threads, seed))

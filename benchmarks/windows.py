@@ -1,4 +1,4 @@
-"""What a wider window costs: seconds per trained word at windows 5, 20 and 80, fast and exact, CBOW and skip-gram.
+"""Cost of a wider window: seconds per trained word at windows 5, 20 and 80, fast and exact, CBOW and skip-gram.
 
     MUMON_DATA=… python benchmarks/windows.py [--sentences 100000] [--dim 300] [--rounds 3]
 
@@ -15,18 +15,18 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from common import about, sentences_of
+from common import describe_run, write_sentences
 
 from mumon import Word2Vec, corpus_from_sentences
 
 RESULTS = Path(__file__).parent / "results" / "windows.json"
-LINE = 1000
+WORDS_PER_LINE = 1000
 WINDOWS = (5, 20, 80)
 SYSTEMS: dict[str, dict[str, Any]] = {"CBOW": {}, "CBOW exact": {"exact": True}, "skip-gram": {"sg": 1}}
 
 
 def main() -> None:
-    """Train every system at every window, one epoch a time, round after round."""
+    """Train every system at every window, one epoch at a time, round after round."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sentences", type=int, default=100_000)
     parser.add_argument("--dim", type=int, default=300)
@@ -34,10 +34,10 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        words = sentences_of(options.sentences, Path(folder)).read_text().split()
-        corpus = corpus_from_sentences(words[i : i + LINE] for i in range(0, len(words), LINE))
+        words = write_sentences(options.sentences, Path(folder)).read_text().split()
+        corpus = corpus_from_sentences(words[i : i + WORDS_PER_LINE] for i in range(0, len(words), WORDS_PER_LINE))
     for system in SYSTEMS.values():  # compiles the kernels
-        Word2Vec([words[:LINE]], min_count=1, vector_size=options.dim, epochs=1, progress=False, **system)
+        Word2Vec([words[:WORDS_PER_LINE]], min_count=1, vector_size=options.dim, epochs=1, progress=False, **system)
     times: dict[tuple[str, int], list[float]] = {(name, window): [] for name in SYSTEMS for window in WINDOWS}
     for _ in range(options.rounds):
         for name, window in times:
@@ -48,7 +48,7 @@ def main() -> None:
             print(name, window, f"{times[name, window][-1]:.3f} µs per trained word", flush=True)
     table = {name: {str(w): round(median(times[name, w]), 4) for w in WINDOWS} for name in SYSTEMS}
     work = {"sentences": options.sentences, "dim": options.dim, "threads": options.threads, "rounds": options.rounds}
-    record = {"microseconds_per_trained_word": table, "work": work, "about": about()}
+    record = {"microseconds_per_trained_word": table, "work": work, "about": describe_run()}
     RESULTS.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n")
 
 

@@ -1,4 +1,4 @@
-"""What the plots of the examples share: vectors on a plane, coloured by kind. Needs matplotlib (`mumon[plot]`)."""
+"""Plots of the examples: vectors on a plane, coloured by kind. Needs matplotlib (`mumon[plot]`)."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from mumon.experiments.plot_style import COLOURS, INK, PALE
 HALO = {"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 1.5}
 
 
-def need_matplotlib() -> None:
-    """End the program in one sentence if there is nothing to draw with: before the work, not after it."""
+def require_matplotlib() -> None:
+    """End the program with one sentence if matplotlib is missing: before the work, not after it."""
     try:
         importlib.import_module("matplotlib.figure")
     except ImportError as error:
         raise SystemExit(f"the picture needs matplotlib ({error}); pip install 'mumon[plot]'") from None
 
 
-def on_a_plane(vectors: np.ndarray, quick: bool = False) -> np.ndarray:
-    """Two numbers for each row: by scikit-learn's t-SNE, or (quickly, or without it) the principal components."""
+def project_to_plane(vectors: np.ndarray, quick: bool = False) -> np.ndarray:
+    """Compute two numbers for each row: by scikit-learn's t-SNE or, `quick` or without it, principal components."""
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     if quick or importlib.util.find_spec("sklearn") is None:
         centred = unit - unit.mean(axis=0)
@@ -32,9 +32,9 @@ def on_a_plane(vectors: np.ndarray, quick: bool = False) -> np.ndarray:
 
 
 def draw_map(axes, spots: np.ndarray, kinds: np.ndarray, counts: np.ndarray, labels: dict[int, str]) -> None:
-    """Dots, the larger the more frequent, of which `labels` names some; kinds have their name in the middle.
+    """Draw a dot per row, larger for frequent ones; `labels` names some dots, and kinds have their name in the middle.
 
-    Those with most dots have a colour too, if there are ten or more.
+    Only the kinds with the most dots have a colour, and only kinds with ten or more dots have their name.
     """
     names, sizes = np.unique(kinds[kinds != ""], return_counts=True)
     coloured = sorted(names[np.argsort(-sizes, kind="stable")][: len(COLOURS)])
@@ -54,7 +54,7 @@ def draw_map(axes, spots: np.ndarray, kinds: np.ndarray, counts: np.ndarray, lab
 
 
 def draw_bars(axes, shares: dict[str, float]) -> None:
-    """Bars for shares, in per cent: those of mumon and gensim have a colour."""
+    """Draw shares as bars, in per cent; mumon and gensim have a colour."""
     colours = {"mumon": COLOURS[0], "gensim": COLOURS[1]}
     values = [100 * share for share in shares.values()]
     bars = axes.barh(list(shares), values, height=0.6, color=[colours.get(name, PALE) for name in shares])

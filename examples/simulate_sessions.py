@@ -1,4 +1,4 @@
-"""Sessions of a simulated shop, for want of a real file that may be passed on.
+"""Sessions of a simulated shop, because no real file may be passed on.
 
     python examples/simulate_sessions.py clicks.csv
 
@@ -15,15 +15,16 @@ import pyarrow as pa
 from pyarrow import csv
 
 KINDS = ["tents", "sleeping bags", "stoves", "coffee", "mugs", "tea", "books", "lamps"]  # each goes with the next
-SAME, NEXT = 0.7, 0.2  # the chances to go on within the kind and to the next
+SAME_KIND_CHANCE, NEXT_KIND_CHANCE = 0.7, 0.2  # the chances to continue within the kind, and to the next
 
 
 def simulate(path: Path, sessions: int = 20_000, per_kind: int = 250, seed: int = 1) -> None:
     """Write a CSV of simulated sessions, in order of time, those of many visitors interleaved.
 
     An item has a kind, a popularity (Zipf within its kind) and a place on a square of tastes (style and price, say). A
-    visitor starts at a popular item and goes on, mostly to one of the same kind with a place nearby, sometimes to one
-    of the next kind with a place nearby (a dear tent, a dear sleeping bag), now and then to anything popular.
+    visitor starts at a popular item and continues, mostly to one of the same kind with a place nearby, sometimes to one
+    of the next kind with a place nearby (an expensive tent, an expensive sleeping bag), now and then to anything
+    popular.
     """
     random = np.random.default_rng(seed)
     items = len(KINDS) * per_kind
@@ -43,7 +44,10 @@ def simulate(path: Path, sessions: int = 20_000, per_kind: int = 250, seed: int 
                 seen.add(item)
                 rows.append((session, item, round(clock)))
             clock += random.exponential(60)
-            step, draw = np.searchsorted([SAME, SAME + NEXT], random.random(), "right"), random.random()
+            step, draw = (
+                np.searchsorted([SAME_KIND_CHANCE, SAME_KIND_CHANCE + NEXT_KIND_CHANCE], random.random(), "right"),
+                random.random(),
+            )
             if step == 2:
                 item = int(np.searchsorted(anything, draw))
             else:

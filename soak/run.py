@@ -1,11 +1,11 @@
-"""Kill training again and again, at random and while it saves, and keep a ledger of what survived.
+"""Kill training again and again, at random and while it saves, and record what survived.
 
     python soak/run.py corpus.txt --minutes 30 --ledger soak/ledger.json
 
 Every round trains one configuration to its end through a series of kills (and now and then a polite signal), each
-followed by `--resume`. After every kill all checkpoints must read, none that was whole may be missing, and the model of
-the round before must stand untouched. At the end of a round with one thread the model must have the bytes of a run that
-nobody disturbed; with two threads its loss must be near that run's.
+followed by `--resume`. After every kill, all checkpoints must be readable, none that was complete may be missing, and
+the model of the round before must be unchanged. At the end of a round with one thread, the model must have the same
+bytes as an undisturbed run; with two threads, its loss must be near that run's.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ CONFIGURATIONS = {
     "skip-gram": ["--objective", "sg", "--epochs", "3"],
     "cbow, 2 threads": ["--threads", "2"],
 }
-# Where the blow falls: anywhere, while a checkpoint or the model is being written, or while text is being read.
+# When the run is killed: at any time, while a checkpoint or the model is written, or while text is read.
 STAGES = {"anywhere": 4, "writing a checkpoint": 6, "saving the model": 2, "reading the text": 1}
 SIGNALS = {signal.SIGKILL: 9, signal.SIGINT: 1, signal.SIGTERM: 1}
 LOSS_TOLERANCE = 0.02  # with two threads; seeds differ by less than a hundredth
 
 
 class Soak:
-    """One soak: its folder, its random numbers, and the ledger."""
+    """One soak test: its folder, its random numbers and its ledger."""
 
     def __init__(self, corpus: str, folder: Path, options: list[str], seed: int) -> None:
         self.corpus, self.folder, self.options = str(Path(corpus).resolve()), folder, options
@@ -55,7 +55,7 @@ class Soak:
         self.random, self.ledger, self.problems = random.Random(seed), Counter(), []
         self.environment = {
             **os.environ,
-            "MUMON_CACHE": str(folder / "cache"),  # which kills during reading may disturb
+            "MUMON_CACHE": str(folder / "cache"),  # kills during reading may damage it
             "NUMBA_CACHE_DIR": str(cache_directory()),
         }
 
@@ -67,11 +67,11 @@ class Soak:
             stderr=subprocess.PIPE,
             text=True,
             cwd=self.folder,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job in the background ignores it
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background job ignores it
         )
 
-    def reference(self, configuration: str) -> tuple[str, float]:
-        """The bytes and the loss that an undisturbed run ends in."""
+    def train_reference(self, configuration: str) -> tuple[str, float]:
+        """Return the bytes and the loss of an undisturbed run."""
         output = self.folder / f"{configuration.replace(' ', '-')}.mumon"
         if not output.exists():
             process = self.start(output, *CONFIGURATIONS[configuration], "--checkpoint-every", "never", "--quiet")
@@ -80,22 +80,22 @@ class Soak:
                 sys.exit(f"the undisturbed run failed: {error}")
         return digest(output), load_model(output).history[-1]["loss"]
 
-    def round(self, configuration: str, until: float) -> None:
-        """One run from beginning to end, through as many blows as it takes; or to the end of time."""
-        expected, loss = self.reference(configuration)
+    def run_round(self, configuration: str, until: float) -> None:
+        """Run one training from beginning to end, through as many kills as it takes, or until the time is over."""
+        expected, loss = self.train_reference(configuration)
         exact = "2 threads" not in configuration
         before = digest(self.output)
         while time.monotonic() < until:
             every = self.random.choice(["0.05s", "0.2s", "200k"])
-            options = [*CONFIGURATIONS[configuration], "--checkpoint-every", every, *self.resume()]
+            options = [*CONFIGURATIONS[configuration], "--checkpoint-every", every, *self.choose_resume()]
             process = self.start(self.output, *options)
             stage = self.random.choices(list(STAGES), list(STAGES.values()))[0]
             survived = self.wait(process, stage)
             seen = set(self.checkpoints.find())
             if survived:
-                self.strike(process, stage)
+                self.send_signal(process, stage)
             _, error = process.communicate()
-            saved = digest(self.output) != before  # it is another configuration's: then the checkpoints may go
+            saved = digest(self.output) != before  # then the checkpoints may be gone
             self.expect(not exact or not saved or digest(self.output) == expected, "neither the old model nor the new")
             self.check(process.returncode, error, set() if saved else seen)
             if process.returncode == 0:
@@ -103,30 +103,32 @@ class Soak:
         else:
             return
         self.ledger["runs finished"] += 1
-        ended = load_model(self.output).history[-1]["loss"]
+        final_loss = load_model(self.output).history[-1]["loss"]
         if exact:
             self.expect(digest(self.output) == expected, f"{configuration}: other bytes than undisturbed")
             self.ledger["runs with the bytes of an undisturbed one"] += digest(self.output) == expected
         else:
-            self.expect(abs(ended / loss - 1) < LOSS_TOLERANCE, f"{configuration}: loss {ended}, expected {loss}")
-        left = [path.name for path in self.folder.iterdir() if path.name.startswith((".m.mumon", "m.mumon."))]
-        self.expect(not left, f"left behind: {left}")
+            self.expect(
+                abs(final_loss / loss - 1) < LOSS_TOLERANCE, f"{configuration}: loss {final_loss}, expected {loss}"
+            )
+        remaining = [path.name for path in self.folder.iterdir() if path.name.startswith((".m.mumon", "m.mumon."))]
+        self.expect(not remaining, f"left behind: {remaining}")
 
-    def resume(self) -> list[str]:
-        """--resume, if there is anything to resume; else the model of the round before would be called finished."""
+    def choose_resume(self) -> list[str]:
+        """Return --resume if there is something to resume; else the model of the round before counts as finished."""
         return ["--resume"] if self.checkpoints.find() else []
 
     def wait(self, process: subprocess.Popen, stage: str) -> bool:
-        """Wait for the moment to strike; False if the run ended before."""
+        """Wait for the moment to kill; return False if the run ended before."""
         if stage == "reading the text":
             shutil.rmtree(self.folder / "cache" / "corpora", ignore_errors=True)
         pattern = {"writing a checkpoint": ".epoch-*.tmp", "saving the model": ".m.mumon.*.tmp"}.get(stage)
         where = self.checkpoints.folder if stage == "writing a checkpoint" else self.folder
         deadline = time.monotonic() + (self.random.uniform(0.5, 4) if pattern is None else 60)
         skip = self.random.randrange(4) if stage == "writing a checkpoint" else 0
-        known = identities(where, pattern)  # what an earlier run left does not count
+        known = find_identities(where, pattern)  # files of an earlier run do not count
         while process.poll() is None and time.monotonic() < deadline:
-            if new := identities(where, pattern) - known:
+            if new := find_identities(where, pattern) - known:
                 known |= new
                 if not skip:
                     time.sleep(self.random.choice([0, 0.001, 0.01, 0.05]))
@@ -135,7 +137,7 @@ class Soak:
             time.sleep(0.0005)
         return process.poll() is None
 
-    def strike(self, process: subprocess.Popen, stage: str) -> None:
+    def send_signal(self, process: subprocess.Popen, stage: str) -> None:
         signum = self.random.choices(list(SIGNALS), list(SIGNALS.values()))[0]
         process.send_signal(signum)
         self.ledger[signum.name] += 1
@@ -143,9 +145,9 @@ class Soak:
             self.ledger[f"SIGKILL {stage}"] += 1
 
     def check(self, code: int, error: str, seen: set[Path]) -> None:
-        """After a blow: nothing whole is lost, nothing half is there."""
+        """Check after a kill that nothing complete is lost and nothing incomplete is visible."""
         self.ledger[f"exit {code}"] += 1
-        if "mumon" not in error and "KeyboardInterrupt" in error:  # Python itself was still being loaded
+        if "mumon" not in error and "KeyboardInterrupt" in error:  # Python itself was still loading
             self.ledger["stopped before mumon began"] += 1
             return
         self.expect(code in (0, -9, 130, 143, -2, -15), f"exit {code}: {error}")
@@ -162,14 +164,14 @@ class Soak:
         self.ledger["lost checkpoints"] += len(lost)
         self.expect(not lost, f"lost {lost}")
 
-    def expect(self, fine: bool, problem: str) -> None:
-        if not fine:
+    def expect(self, condition: bool, problem: str) -> None:
+        if not condition:
             self.problems.append(problem)
             print(problem, file=sys.stderr)
 
 
-def identities(folder: Path, pattern: str | None) -> set[tuple[int, int]]:
-    """What matches a pattern, by its number and time of birth, as names come again."""
+def find_identities(folder: Path, pattern: str | None) -> set[tuple[int, int]]:
+    """Identify the files that match a pattern by inode and creation time, because names are used again."""
     found = set()
     for path in [] if pattern is None else folder.glob(pattern):
         with suppress(OSError):
@@ -178,7 +180,7 @@ def identities(folder: Path, pattern: str | None) -> set[tuple[int, int]]:
 
 
 def digest(model: Path) -> str:
-    """The bytes of a model but for its history, which has clock times; "" where there is none."""
+    """Digest the bytes of a model except its history, which has clock times; "" if there is no model."""
     if not model.exists():
         return ""
     load_model(model)
@@ -200,19 +202,19 @@ def main() -> None:
         until = started + 60 * arguments.minutes
         configuration = None
         while time.monotonic() < until:
-            # always another, so that the model of the round before can be told from that of this one
+            # always another one, so that the models of two rounds differ
             configuration = soak.random.choice([name for name in CONFIGURATIONS if name != configuration])
-            soak.round(configuration, until)
+            soak.run_round(configuration, until)
             seconds = time.monotonic() - started
-            blows = sum(soak.ledger[signum.name] for signum in SIGNALS)
-            about = {"mumon_version": __version__, "options": arguments.options, "seed": arguments.seed}
-            record = {**about, "minutes": round(seconds / 60, 1), **dict(sorted(soak.ledger.items()))}
+            kills = sum(soak.ledger[signum.name] for signum in SIGNALS)
+            settings = {"mumon_version": __version__, "options": arguments.options, "seed": arguments.seed}
+            record = {**settings, "minutes": round(seconds / 60, 1), **dict(sorted(soak.ledger.items()))}
             record |= {"lost checkpoints": soak.ledger["lost checkpoints"], "problems": soak.problems}
             record["corrupt checkpoints"] = soak.ledger["corrupt checkpoints"]
             with atomic_file(arguments.ledger) as file:
                 file.write(json.dumps(record, indent=2, ensure_ascii=False).encode() + b"\n")
             finished = soak.ledger["runs finished"]
-            print(f"{seconds / 60:.1f} min: {blows} blows, {finished} runs finished, {len(soak.problems)} problems")
+            print(f"{seconds / 60:.1f} min: {kills} signals, {finished} runs finished, {len(soak.problems)} problems")
     sys.exit(bool(soak.problems))
 
 

@@ -130,12 +130,12 @@ def test_imports_are_read_in_all_their_forms(tmp_path):
     path.write_text(source)
     known = {"a", "b.c", "top.here.sibling", "top.uncle", "top.other", "x", "x.z", "top.here.module", "unused"}
     expected = {"a", "b.c", "top.here.sibling", "top.uncle", "top.other", "x", "x.z"}
-    assert deepwalk.imports("top.here.module", path, known) == expected
+    assert deepwalk.find_imports("top.here.module", path, known) == expected
     package = tmp_path / "__init__.py"
     package.write_text("from . import sibling\nfrom .module import x\n")
-    assert deepwalk.imports("top.here", package, known) == {"top.here.sibling", "top.here.module"}
+    assert deepwalk.find_imports("top.here", package, known) == {"top.here.sibling", "top.here.module"}
     path.write_text("this is no Python\n")
-    assert deepwalk.imports("top.here.module", path, known) == set()
+    assert deepwalk.find_imports("top.here.module", path, known) == set()
 
 
 def test_examples_are_short_and_every_function_says_what_it_does():
