@@ -57,7 +57,7 @@ def fitted():
 
 # ---- scikit-learn's own checks
 
-NUMBERS = "feeds a table of numbers, which is no list of documents"
+NUMBERS = "feeds a table of numbers, which is not a list of documents"
 NUMERIC_CHECKS = """
     fit_score_takes_y estimators_overwrite_params dont_overwrite_parameters estimators_fit_returns_self
     readonly_memmap_input n_features_in_after_fitting positive_only_tag_during_fit estimators_dtypes complex_data
@@ -254,7 +254,7 @@ def test_documents_come_as_strings_lists_columns_or_once(fitted):
         (pd.Series(["a", np.nan]), "document 1 is a float"),
         ([["a", 3]], "document 0 holds 3"),
         (pd.DataFrame({"a": ["x"], "b": ["y"]}), r"shape \(1, 2\)"),
-        (3, "a int is no list"),
+        (3, "a int is not a list"),
     ],
     ids=str,
 )
