@@ -7,7 +7,7 @@ import inspect
 import os
 import secrets
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -21,8 +21,18 @@ from mumon.training.backend import Backend, CorpusReader, ThreadBackend
 from mumon.training.callbacks import check_callbacks
 from mumon.training.checkpoints import Checkpoints
 from mumon.training.memory import training_bytes
+from mumon.training.model_options import (
+    MODEL_OPTIONS,
+    SAVED_OPTIONS,
+    check_matrices,
+    check_merge,
+    check_saved,
+    check_unk,
+    choose_objective,
+    refuse_variants,
+)
 from mumon.training.model_state import ModelState
-from mumon.training.objectives import CBOW, SKIPGRAM
+from mumon.training.objectives import SKIPGRAM
 from mumon.training.run_state import Epoch, RunState
 from mumon.training.schedule import Schedule
 from mumon.training.session import COUNTERS, Merge, TrainingRequest, TrainingSession
@@ -40,15 +50,6 @@ if TYPE_CHECKING:
 
     from mumon.distributed import Cluster
 
-MODEL_OPTIONS = ("alpha", "min_alpha", "epochs", "min_count", "max_final_vocab", "unk")
-# What a saved model gives back to the constructor.
-SAVED_OPTIONS = (
-    *(field.name for field in fields(Settings)),
-    *(field.name for field in fields(TextOptions)),
-    *MODEL_OPTIONS,
-    "comment",
-)
-MERGES = ("old", "new", "union")
 LARGE_CORPUS = 10**9  # how many tokens vectors of unknown origin are taken to have seen
 
 
@@ -223,9 +224,9 @@ class Word2Vec:
         **obsolete: Any,
     ) -> None:
         refuse_options("Word2Vec()", obsolete, inspect.signature(Word2Vec).parameters)
-        _refuse_variants(hs, null_word, sorted_vocab)
+        refuse_variants(hs, null_word, sorted_vocab)
         settings = Settings(
-            objective=_choose_objective(objective, sg),
+            objective=choose_objective(objective, sg),
             update=update,
             cbow_mean=bool(cbow_mean),
             exact=exact,
@@ -246,10 +247,10 @@ class Word2Vec:
         limits = {"max_final_vocab": max_final_vocab, "max_vocab_size": max_vocab_size}
         checked = [check_integer(name, value) for name, value in limits.items() if value is not None]
         self.max_final_vocab, self.max_vocab_size = min(checked, default=None), max_vocab_size
-        _check_unk(unk)
+        check_unk(unk)
         self.trim_rule, self.unk, self.comment = trim_rule, unk, comment
         self.hashfxn, self.batch_words = hashfxn, batch_words
-        self._state = ModelState(columns, settings, _check_matrices(matrices), progress)
+        self._state = ModelState(columns, settings, check_matrices(matrices), progress)
         self.backend, self._given_workers = backend, workers
         self._make_backend()  # refuses an unknown one
         self.text = TextOptions(bool(tokenize), bool(lowercase), text_field)
@@ -444,7 +445,7 @@ class Word2Vec:
         """
         refuse_options("build_vocab()", obsolete, inspect.signature(Word2Vec.build_vocab).parameters)
         merge_vocab = "union" if update and merge_vocab is None else merge_vocab
-        _check_merge(merge_vocab)
+        check_merge(merge_vocab)
         backend = self._make_backend()
         with choose_progress(self._state.progress) as progress, backend.connect(progress):
             corpus = self._reader.read(
@@ -558,7 +559,7 @@ class Word2Vec:
         """
         refuse_options("train()", obsolete, inspect.signature(Word2Vec.train).parameters)
         listed = check_callbacks(callbacks)
-        _check_merge(merge_vocab)
+        check_merge(merge_vocab)
         if self.vocabulary is not None:
             self._state.take_over_changes()
         schedule, epochs = self._run.plan(self.epochs, epochs, total_epochs, start_alpha, end_alpha)
@@ -620,17 +621,20 @@ class Word2Vec:
         """
         from mumon.formats.directory import has_integer_keys, load_model
 
-        _check_matrices(matrices)
+        check_matrices(matrices)
         loaded = load_model(path)
         saved = loaded.config
         options: dict[str, Any] = {name: saved[name] for name in SAVED_OPTIONS if name in saved}
         try:
-            _check_saved(saved)
+            check_saved(saved)
             options["workers"] = min(saved["workers"], available_cores())
             columns = loaded.vectors.shape[1]
             model = cls(vector_size=columns, matrices=matrices, progress=progress, **options)
             model._given_workers = None  # those of the machine that saved it say nothing of a cluster's
-            model._restore_run(saved, [Epoch.from_json(epoch) for epoch in loaded.history])
+            model._run.restore(saved, loaded.history, model.epochs)
+            model.corpus_count = check_integer("corpus_count", saved.get("corpus_count", 0), least=0)
+            words = check_integer("corpus_total_words", saved.get("corpus_total_words", 0), least=0)
+            model.corpus_total_words = words
         except (KeyError, TypeError, ValueError) as error:
             raise FormatError(
                 f"{os.fspath(path)} does not say how it was trained ({to_one_line(error)}); load it with "
@@ -791,64 +795,6 @@ class Word2Vec:
             "integer_keys": self.vocabulary is not None and self.vocabulary.integers,
             "row_exponent": self.settings.row_exponent,  # for people: what rate_exponent null came to
         }
-
-    def _restore_run(self, saved: dict[str, Any], history: list[Epoch]) -> None:
-        """Take schedule, history and counters from what a saved model says of its training."""
-        run = self._run
-        run.schedule, run.history = Schedule(**saved["schedule"]), history
-        run.tokens_before = check_integer("tokens_before", saved.get("tokens_before", 0), least=0)
-        counters = {name: check_integer(name, saved.get(name, 0), least=0) for name in COUNTERS}
-        self.corpus_count, self.corpus_total_words = counters["corpus_count"], counters["corpus_total_words"]
-        run.train_count = counters["train_count"]
-        planned = saved.get("planned_epochs", None if run.schedule.total == self.epochs else run.schedule.total)
-        run.planned = None if planned is None else check_integer("planned_epochs", planned)
-
-
-def _choose_objective(objective: str | None, sg: int) -> str:
-    if objective is None:
-        return SKIPGRAM.name if sg else CBOW.name
-    if sg and objective != SKIPGRAM.name:
-        raise OptionError(f"sg=1 asks for skip-gram and objective={objective!r} for another; give one of the two")
-    return objective
-
-
-def _check_matrices(matrices: Any) -> bool:
-    """Return whether matrices are to be on disk."""
-    if matrices not in ("memory", "disk"):
-        raise OptionError(f"matrices is {matrices!r}; it must be memory or disk")
-    return bool(matrices == "disk")
-
-
-def _check_merge(merge_vocab: Any) -> None:
-    if merge_vocab is not None and merge_vocab not in MERGES:
-        raise OptionError(f"merge_vocab is {merge_vocab!r}; it must be old, new or union")
-
-
-def _check_unk(unk: str | None) -> None:
-    try:
-        (unk or "").encode()
-    except UnicodeEncodeError:
-        raise OptionError(f"unk is {unk!r}, which cannot be written as UTF-8; choose another word") from None
-
-
-def _check_saved(saved: dict[str, Any]) -> None:
-    """Refuse values of a saved model that the constructor, which trusts its caller, would accept."""
-    for name in ("unk", "text_field", "comment"):
-        if not isinstance(saved.get(name), str | None):
-            raise OptionError(f"{name} is neither text nor null")
-    for name in ("tokenize", "lowercase"):
-        if not isinstance(saved.get(name, False), bool):
-            raise OptionError(f"{name} is neither true nor false")
-
-
-def _refuse_variants(hs: int, null_word: int, sorted_vocab: int) -> None:
-    """Refuse what of gensim's constructor has no counterpart."""
-    if hs:
-        raise OptionError("hs=1 (hierarchical softmax) is not offered; mumon trains with negative sampling only")
-    if null_word:
-        raise OptionError("null_word=1 serves gensim's Doc2Vec only; leave it out")
-    if not sorted_vocab:
-        raise OptionError("sorted_vocab=0 is not offered: words are always in the order of their counts; leave it out")
 
 
 def _load_vectors(path: str | os.PathLike[str], on_disk: bool) -> WordVectors:

@@ -11,8 +11,8 @@ from mumon.cli.sweep import PYTHON_NAMES
 from mumon.errors import OptionError
 from mumon.experiments.sweep import DEFAULT_RATES, Range
 from mumon.experiments.sweep.space import FIXABLE, SWEEPABLE, ZERO_ONE_SWITCHES, list_configurations, parse_values
+from mumon.training.model_options import MODEL_OPTIONS
 from mumon.training.settings import Settings
-from mumon.word2vec import MODEL_OPTIONS
 from tests.samples import refused
 
 

@@ -129,8 +129,9 @@ def open_model(from_: str, model_options: dict[str, Any], progress: Progress) ->
     """
     from mumon.corpus import TextOptions
     from mumon.formats.directory import is_trainable
+    from mumon.training.model_options import MODEL_OPTIONS
     from mumon.training.settings import Settings
-    from mumon.word2vec import MODEL_OPTIONS, Word2Vec
+    from mumon.word2vec import Word2Vec
 
     if not Path(from_).is_dir() or not is_trainable(from_):
         return Word2Vec.from_vectors(from_, progress=progress, **model_options)

@@ -226,6 +226,25 @@ class RunState:
         self.tokens_before = 0
         self.schedule = Schedule(self.given_alpha, self.min_alpha, self.planned or epochs)
 
+    def restore(self, saved: dict[str, Any], history: list[dict[str, Any]], epochs: int) -> None:
+        """Take schedule, history and counters from a saved model.
+
+        Parameters
+        ----------
+        saved
+            What it says of its training (`Word2Vec._describe_training`).
+        history
+            Its epochs, as `Epoch.to_json` wrote them.
+        epochs
+            Of a training: a schedule of another length was planned.
+        """
+        self.schedule = Schedule(**saved["schedule"])
+        self.history = [Epoch.from_json(epoch) for epoch in history]
+        self.tokens_before = check_integer("tokens_before", saved.get("tokens_before", 0), least=0)
+        self.train_count = check_integer("train_count", saved.get("train_count", 0), least=0)
+        planned = saved.get("planned_epochs", None if self.schedule.total == epochs else self.schedule.total)
+        self.planned = None if planned is None else check_integer("planned_epochs", planned)
+
     def forget_history(self) -> None:
         """Forget the epochs that were trained."""
         self.history, self._run_start = [], 0

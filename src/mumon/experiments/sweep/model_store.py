@@ -11,10 +11,11 @@ from typing import Any
 
 from mumon.experiments.sweep.runs import Run
 from mumon.experiments.sweep.space import Options
+from mumon.training.model_options import MODEL_OPTIONS
 from mumon.training.settings import Settings
 from mumon.utils.atomic import CONFIG_NAME
 from mumon.utils.strict_json import parse
-from mumon.word2vec import MODEL_OPTIONS, Word2Vec
+from mumon.word2vec import Word2Vec
 
 BEST_NAME = "best.mumon"
 MODELS_NAME = "kept"
