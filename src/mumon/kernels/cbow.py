@@ -36,19 +36,19 @@ REBASE = 128  # tokens after which a running sum begins again, before it loses d
 
 @row_operation
 def add_next(after: Row, before: Row, row: Row) -> Row:
-    """One more term of a running sum."""
+    """Add one more term to a running sum."""
     return before + row
 
 
 @row_operation
 def subtract_row(a: Row, b: Row) -> Row:
-    """a -= b"""
+    """Subtract: a -= b."""
     return a - b
 
 
 @row_operation
 def sum_between(h: Row, share: Scalar, end: Row, after: Row, at: Row, begin: Row) -> Row:
-    """The scaled sum of a window's rows but its centre's, from running sums at the edges of both halves."""
+    """Return the scaled sum of a window's rows but its centre's, from running sums at the edges of both halves."""
     return share * ((end - after) + (at - begin))
 
 
@@ -80,7 +80,7 @@ def cbow_exact(
     divide_out: Any,
     seed: Any,
 ) -> Any:
-    """One SGD step per window with `negative` fresh noise words: what the paper and kōan do."""
+    """Take one SGD step per window with `negative` fresh noise words: what the paper and kōan do."""
     real, state = source.dtype.type, seed
     h, dh = allocate_rows(1, source), allocate_rows(1, source)
     noise = np.empty(negative, np.int64)
@@ -142,7 +142,7 @@ def cbow_fast(
     divide_out: Any,
     seed: Any,
 ) -> Any:
-    """SGD on batches of targets that share `shared` noise words, each weighted negative/shared.
+    """Take SGD steps on batches of targets that share `shared` noise words, each weighted negative/shared.
 
     The expected gradient is that of `cbow_exact`. The sum of a window is the difference of two running sums, and its
     gradient is added to a difference array, so the cost of a token hardly grows with the window. Both arrays are rings

@@ -1,4 +1,4 @@
-"""The paper's equations in NumPy float64, slow and obvious: the twin that every kernel is tested against.
+"""The paper's equations in NumPy float64, slow and obvious. Every kernel is tested against them.
 
 `source` holds the vectors v, `target` the vectors v'. A window is a centre word o, its C context words and noise words
 n_i with weights λ_i (1 for plain negative sampling; k/K for K shared ones):
@@ -20,12 +20,12 @@ Array = npt.NDArray[np.float64]
 
 
 def sigmoid(x: Array | float) -> Array | float:
-    """σ(x) = 1 / (1 + e^-x)"""
+    """Return σ(x) = 1 / (1 + e^-x)."""
     return 1 / (1 + np.exp(-np.asarray(x, np.float64)))
 
 
 def pair_loss(h: Array, target: Array, word: int, noise: Sequence[int], weights: Sequence[float]) -> float:
-    """The loss of predicting `word` from h."""
+    """Return the loss of predicting `word` from h, against noise words with weights."""
     words, weight = np.asarray(noise, np.int64), np.where(np.asarray(noise) == word, 0.0, weights)
     return float(-np.log(sigmoid(target[word] @ h)) - weight @ np.log(sigmoid(-target[words] @ h)))
 
@@ -33,7 +33,7 @@ def pair_loss(h: Array, target: Array, word: int, noise: Sequence[int], weights:
 def pair_gradient(
     h: Array, target: Array, word: int, noise: Sequence[int], weights: Sequence[float], d_target: Array
 ) -> Array:
-    """∂L/∂h of `pair_loss`; ∂L/∂v' is added to d_target."""
+    """Return ∂L/∂h of `pair_loss`, and add ∂L/∂v' to d_target."""
     error = sigmoid(target[word] @ h) - 1
     d_h = error * target[word]
     d_target[word] += error * h
@@ -54,7 +54,7 @@ def cbow_loss(
     weights: Sequence[float],
     mean: bool = True,
 ) -> float:
-    """L of one CBOW window."""
+    """Return L of one CBOW window."""
     h = source[list(context)].sum(axis=0) / (len(context) if mean else 1)
     return pair_loss(h, target, centre, noise, weights)
 
@@ -69,7 +69,7 @@ def cbow_gradient(
     mean: bool = True,
     update: str = "correct",
 ) -> tuple[Array, Array]:
-    """(∂L/∂v, ∂L/∂v') of one CBOW window; a context word that occurs twice receives its share twice.
+    """Return (∂L/∂v, ∂L/∂v') of one CBOW window; a context word that occurs twice receives its share twice.
 
     update="faulty" is what word2vec.c, gensim and fastText apply in place of ∂L/∂v: C times it for the mean. For the
     sum, gensim divides by C where nothing should be divided.
@@ -92,7 +92,7 @@ def skipgram_loss(
     noise: Sequence[Sequence[int]],
     weights: Sequence[float],
 ) -> float:
-    """L of one skip-gram window: the centre predicts each context word, the j-th against the noise words noise[j]."""
+    """Return L of one skip-gram window: the centre predicts each context word, the j-th against noise[j]."""
     return sum(pair_loss(source[centre], target, word, noise[j], weights) for j, word in enumerate(context))
 
 
@@ -104,7 +104,7 @@ def skipgram_gradient(
     noise: Sequence[Sequence[int]],
     weights: Sequence[float],
 ) -> tuple[Array, Array]:
-    """(∂L/∂v, ∂L/∂v') of one skip-gram window."""
+    """Return (∂L/∂v, ∂L/∂v') of one skip-gram window."""
     d_source, d_target = np.zeros_like(source), np.zeros_like(target)
     for j, word in enumerate(context):
         d_source[centre] += pair_gradient(source[centre], target, word, noise[j], weights, d_target)

@@ -39,7 +39,7 @@ def skipgram_exact(
     alpha: Any,
     seed: Any,
 ) -> Any:
-    """One SGD step per (centre, context) pair with `negative` fresh noise words."""
+    """Take one SGD step per (centre, context) pair with `negative` fresh noise words."""
     real, state = source.dtype.type, seed
     h, dh = allocate_rows(1, source), allocate_rows(1, source)
     noise = np.empty(negative, np.int64)
@@ -89,7 +89,7 @@ def skipgram_fast(
     alpha: Any,
     seed: Any,
 ) -> Any:
-    """SGD on batches of centres that share `shared` noise words.
+    """Take SGD steps on batches of centres that share `shared` noise words.
 
     A centre meets each noise word once for all its C contexts, with weight C·negative/shared (less the contexts that
     are that very word), so it costs C + shared products instead of C·(negative + 1).

@@ -1,4 +1,4 @@
-"""Training single blocks of a corpus: what all threads of a machine, and all machines of a cluster, do alike."""
+"""Training one block of a corpus: the same for the threads of a machine and for the nodes of a cluster."""
 
 from __future__ import annotations
 
@@ -23,7 +23,19 @@ TrainBlock = Callable[[int, int, float], BlockResult]  # of an epoch, a block an
 
 
 class Engine:
-    """Two matrices, and how blocks change them. `locks` multiplies the steps of each source row: 0 freezes it."""
+    """Two matrices, and how a block of text changes them.
+
+    Parameters
+    ----------
+    counts
+        How often the word of each row occurs.
+    source, target
+        The matrices, updated in place.
+    settings
+        What to train.
+    locks
+        A factor for the steps of each source row: 0 freezes it.
+    """
 
     def __init__(
         self,
@@ -42,7 +54,7 @@ class Engine:
         self.lock(locks)
 
     def lock(self, locks: npt.NDArray[np.float32] | None) -> None:
-        """From here on, let each source row take that part of its steps."""
+        """Set the factor for the steps of each source row, from now on."""
         rates = self.row_rates
         self.rates = rates if locks is None else np.stack([rates * locks, rates]).astype(np.float32)
 
@@ -54,10 +66,26 @@ class Engine:
         first_block: int = 0,
         seen: Callable[[Ids], None] | None = None,
     ) -> TrainBlock:
-        """A function that trains one block of a corpus, with buffers of its own: one per thread.
+        """Return a function that trains one block of a corpus, with buffers of its own: each thread needs one.
 
-        `first_block` is the number that the corpus's first block has in a text of which it is a part, so that no two
-        parts have the same random draws. `seen` hears of the rows of all tokens that were trained.
+        Parameters
+        ----------
+        corpus
+            The text.
+        lookup
+            The row of each word of the corpus, -1 for none.
+        bounds
+            The sentences at which blocks begin (`block_bounds`).
+        first_block
+            The number of the corpus's first block in a larger text of which it is a part, so that no two parts have the
+            same random draws.
+        seen
+            Called with the rows of all tokens that were trained.
+
+        Returns
+        -------
+        function of an epoch, a block and a rate
+            It returns a `BlockResult`.
         """
         offsets, settings = corpus.offsets, self.settings
         room = int(np.max(offsets[bounds[1:]] - offsets[bounds[:-1]]))
@@ -86,7 +114,7 @@ class Engine:
 
 
 def block_bounds(offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Sentence numbers at which blocks begin, and the end: blocks of whole sentences and nearly equal length."""
+    """Return the sentences at which blocks begin, and the end: blocks are whole sentences of nearly equal length."""
     tokens = int(offsets[-1])
     size = min(max(tokens // BLOCKS_PER_EPOCH, MIN_BLOCK_TOKENS), BLOCK_TOKENS)
     bounds = np.searchsorted(offsets, np.arange(0, tokens, size))

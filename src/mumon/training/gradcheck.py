@@ -1,9 +1,9 @@
 """The finite-difference check that would have found the mistake: is what training applies the gradient of its loss?
 
 A small problem is made of random matrices and a few windows of C context words each. The loss of all its windows is
-differentiated numerically, one weight after another; then each kernel takes one step of tiny length from the same
-start, with the same noise words, and what it changed is compared with those derivatives. This is the kernels' own step,
-in float64 and before the rates of rows (`rate_exponent`), which multiply it row by row.
+differentiated numerically, weight by weight. Then each kernel takes one tiny step from the same start, with the same
+noise words, and what it changed is compared with those derivatives. This is the kernels' own step, in float64 and
+before the rates of rows (`rate_exponent`), which multiply it row by row.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Check:
         return max(self.source_error, self.target_error) <= TOLERANCE
 
     def to_json(self) -> dict[str, Any]:
-        """The fields and the result."""
+        """Return the fields and the result."""
         return {**asdict(self), "passes": self.passes}
 
 
@@ -72,7 +72,7 @@ class Problem:
         return [[j - i for j in range(left, right) if j != i] for i, left, right in places]
 
     def draws(self, count: int) -> list[int]:
-        """The first noise words that a kernel draws."""
+        """Return the first noise words that a kernel draws."""
         from mumon.kernels.noise import draw_negatives
 
         out = np.empty(count, np.int64)
@@ -127,7 +127,7 @@ def check_gradients(
 
 
 def finite_differences(loss: Callable[[], float], matrix: Array) -> Array:
-    """∂loss/∂matrix by central differences; `loss` reads the matrix, which is as before afterwards."""
+    """Return ∂loss/∂matrix by central differences; `loss` reads the matrix, which is unchanged afterwards."""
     gradient = np.zeros_like(matrix)
     for place in np.ndindex(matrix.shape):
         saved = matrix[place]

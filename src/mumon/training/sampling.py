@@ -12,7 +12,16 @@ SAMPLE, NOISE, ORDER, INITIAL = range(4)  # what a stream of random numbers is f
 
 
 def stream_seed(seed: int, epoch: int, block: int, purpose: int) -> np.uint64:
-    """The seed of one stream of random numbers: the same whichever thread runs the block, and whenever.
+    """Return the seed of one stream of random numbers, which does not depend on the thread that uses it.
+
+    Parameters
+    ----------
+    seed
+        Of the training.
+    epoch, block
+        Where the numbers are used.
+    purpose
+        What for: SAMPLE, NOISE, ORDER or INITIAL.
 
     >>> len({int(stream_seed(1, 0, block, SAMPLE)) for block in (0, 1, 1)})
     2
@@ -22,7 +31,7 @@ def stream_seed(seed: int, epoch: int, block: int, purpose: int) -> np.uint64:
 
 
 def noise_distribution(counts: npt.NDArray[np.int64], exponent: float) -> npt.NDArray[np.float64]:
-    """P_n(w) ∝ count(w)^exponent.
+    """Return the distribution of noise words, P_n(w) ∝ count(w)^exponent.
 
     >>> noise_distribution(np.array([16, 1]), 0.75).round(3).tolist()
     [0.889, 0.111]
@@ -36,7 +45,7 @@ def noise_distribution(counts: npt.NDArray[np.int64], exponent: float) -> npt.ND
 
 
 def alias_table(probabilities: npt.NDArray[np.float64]) -> npt.NDArray[np.uint32]:
-    """Vose's alias table: a draw from any distribution in constant time, exact for rare words.
+    """Build Vose's alias table: a draw from any distribution in constant time, exact for rare words.
 
     Row w holds the share of bin w (of 2³²) that word w keeps and the word that has the rest.
     """
@@ -46,7 +55,7 @@ def alias_table(probabilities: npt.NDArray[np.float64]) -> npt.NDArray[np.uint32
 
 
 def keep_chances(counts: npt.NDArray[np.int64], sample: float) -> npt.NDArray[np.uint64]:
-    """The chance (of 2³²) that an occurrence of each word survives subsampling.
+    """Return the chance (of 2³²) that an occurrence of each word survives subsampling.
 
     word2vec's rule, with f a word's share of the corpus: √(sample/f) + sample/f, at most 1; sample = 0 keeps all.
 
@@ -61,9 +70,9 @@ def keep_chances(counts: npt.NDArray[np.int64], sample: float) -> npt.NDArray[np
 
 
 def row_rates(counts: npt.NDArray[np.int64], exponent: float) -> npt.NDArray[np.float32]:
-    """How many times alpha each word's rows learn at: ∝ share^-exponent, 1 at TYPICAL_SHARE, at most MOST_RATE.
+    """Return the rate of each row as a multiple of alpha: ∝ share^-exponent, 1 at TYPICAL_SHARE, at most MOST_RATE.
 
-    A rare word has few updates to get where it should be, a frequent one has so many that large ones are noise. Where
+    A rare word has few updates to get where it should be; a frequent one has many, and large ones would be noise. Where
     all words are more frequent than TYPICAL_SHARE, the rarest learns at alpha.
 
     >>> [round(float(rate), 2) for rate in row_rates(np.array([937_500, 62_436, 63, 1]), 0.25)]
