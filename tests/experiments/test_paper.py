@@ -81,7 +81,7 @@ def test_what_was_measured_is_not_measured_again(small, monkeypatch):
     assert again.sections["table1"].verdicts == small.sections["table1"].verdicts
 
 
-def test_a_stopped_report_goes_on_where_it_was(tmp_path, monkeypatch):
+def test_a_stopped_report_resumes(tmp_path, monkeypatch):
     trained = []
     honest = ExperimentContext._train_and_score
 
@@ -100,12 +100,12 @@ def test_a_stopped_report_goes_on_where_it_was(tmp_path, monkeypatch):
 
 
 def test_the_sections_follow_from_the_data_alone(small):
-    sections, measured, about = render_sections(small.page.parent)
+    sections, measured, metadata = render_sections(small.page.parent)
     assert {name: section.verdicts for name, section in sections.items()} == {
         name: section.verdicts for name, section in small.sections.items()
     }
-    assert about["scale"] == "small"
-    assert all(told.startswith("put together 2") for told in measured.values())
+    assert metadata["scale"] == "small"
+    assert all(text.startswith("put together 2") for text in measured.values())
 
 
 def test_a_corpus_of_ones_own_and_a_second_one_are_used(tmp_path, planted, monkeypatch):
@@ -212,10 +212,10 @@ def test_an_experiment_that_fails_does_not_cost_the_others(tmp_path, monkeypatch
 
 @pytest.mark.parametrize("text", ["{", "[1]", "{}", '{"settings": 1, "models": 2}'])
 @pytest.mark.parametrize("option", ["extrinsic", "bench"])
-def test_results_that_are_none_are_refused(tmp_path, option, text):
-    (tmp_path / "given.json").write_text(text)
-    with pytest.raises(MumonError, match=r"given.json is (not|no) ") as caught:
-        run_paper(["gradcheck"], output=tmp_path / "report", progress=False, **{option: tmp_path / "given.json"})
+def test_files_that_hold_no_results_are_refused(tmp_path, option, text):
+    (tmp_path / "earlier.json").write_text(text)
+    with pytest.raises(MumonError, match=r"earlier.json is (not|no) ") as caught:
+        run_paper(["gradcheck"], output=tmp_path / "report", progress=False, **{option: tmp_path / "earlier.json"})
     assert "\n" not in str(caught.value)
 
 
@@ -226,7 +226,7 @@ def run(capfd, monkeypatch, *arguments):
     return caught.value.code or 0, *capfd.readouterr()
 
 
-def test_the_command_tells_every_verdict_and_where_the_report_is(tmp_path, capfd, monkeypatch):
+def test_the_command_shows_every_verdict_and_the_path_of_the_report(tmp_path, capfd, monkeypatch):
     code, out, err = run(capfd, monkeypatch, "gradcheck", "-o", str(tmp_path / "report"))
     assert code == 0, err
     assert "holds  A finite-difference check" in out
@@ -309,8 +309,8 @@ def test_a_page_with_a_mistake_would_be_noticed(tmp_path):
 
 
 def test_the_committed_report_is_the_medium_one_and_follows_from_its_data():
-    sections, _, about = render_sections(COMMITTED)
-    assert about["scale"] == "medium"
+    sections, _, metadata = render_sections(COMMITTED)
+    assert metadata["scale"] == "medium"
     assert list(sections) == [name for name in items() if name != "c4"]
     page = (COMMITTED / "index.html").read_text()
     from markupsafe import escape
@@ -337,7 +337,7 @@ def test_the_committed_norms_and_angles_are_the_papers_within_the_stated_toleran
         "With the correct update they do not grow",
         "The target",
     ):
-        assert next(outcome for told, outcome in outcomes.items() if told.startswith(claim)) == "holds"
+        assert next(outcome for full, outcome in outcomes.items() if full.startswith(claim)) == "holds"
     data = json.loads((COMMITTED / "data/norms.json").read_text())["data"]
     assert data["sentences"] == 1_000_000
     for update, paper in norms.PAPER_NORMS.items():

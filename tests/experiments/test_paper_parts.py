@@ -23,7 +23,7 @@ from mumon.utils.progress import Progress
 EXTRINSIC = Path(__file__).parents[2] / "benchmarks" / "results" / "extrinsic.json"
 
 
-def test_a_sweep_goes_on_until_the_best_rate_is_not_at_an_edge():
+def test_a_sweep_continues_until_the_best_rate_is_not_at_an_edge():
     def train(rate):
         return TrainedRun({"scores": {"task": {"dev": -abs(np.log2(rate / 1.6)), "test": 0.0}}}, {})
 
@@ -58,7 +58,7 @@ def test_the_run_that_won_a_sweep_is_not_counted(tmp_path):
     assert asked == [(seed, {"alpha": 0.1, "negative": 7}) for seed in range(2, context.scale.seeds + 2)]
 
 
-def test_a_peer_that_crashed_is_asked_again_and_is_no_result(tmp_path, monkeypatch):
+def test_a_peer_that_crashed_is_not_a_result_and_is_trained_again(tmp_path, monkeypatch):
     pytest.importorskip("gensim")
     text = generated.write_text(tmp_path / "text.txt", sentences=200)
     context = ExperimentContext(
@@ -181,7 +181,7 @@ def test_the_curve_has_the_loss_that_training_reports(tmp_path):
     assert losses[-1] < losses[0]
 
 
-def test_curves_go_on_until_the_best_rate_is_inside_and_say_what_diverged(tmp_path, monkeypatch):
+def test_curves_continue_until_the_best_rate_is_inside_and_say_what_diverged(tmp_path, monkeypatch):
     """Losses that end lowest at a rate of 0.3 (correct), and diverge from 0.2 on (faulty)."""
     text = generated.write_text(tmp_path / "text.txt", sentences=1000)
     context, trained = ExperimentContext(find_scale("small"), [str(text)], [], tmp_path / "cache", 1, Progress()), []
@@ -201,7 +201,7 @@ def test_curves_go_on_until_the_best_rate_is_inside_and_say_what_diverged(tmp_pa
     section = curves.build_section(data)
     assert "At 0.2 the faulty update diverged." in section.notes
     curves.measure(context)
-    assert len(trained) == len(set(trained))  # what diverged is kept, too
+    assert len(trained) == len(set(trained))  # what diverged is saved, too
 
 
 def test_a_norm_that_diverges_fails_its_experiment_and_leaves_no_data(tmp_path, monkeypatch):
@@ -213,7 +213,7 @@ def test_a_norm_that_diverges_fails_its_experiment_and_leaves_no_data(tmp_path, 
 
 
 def angle_rows(cosines):
-    """What the angle's last epoch gave, by update and k."""
+    """Rows of the last epoch of the angle, by update and k."""
     return [
         {"update": update, "k": k, "batch": batch, "mean": mean, "error": 0.01}
         for (update, k), mean in cosines.items()
@@ -271,17 +271,17 @@ def test_an_estimate_grows_with_the_text_and_the_vectors():
 
 def test_the_estimate_counts_the_trainings_that_are_made(tmp_path, monkeypatch):
     """Of sweeps whose best rate is the one they start from; runs that experiments share count once."""
-    made, kept = {}, {}
+    made, runs = {}, {}
 
     def train(context, system, part, seed=1, **options):
         key = (system, part.sentences, seed, *sorted(options.items()))
         made.setdefault(key, context.label)
-        if key not in kept:
+        if key not in runs:
             near = -abs(np.log(options["alpha"] / context.default_rate(system, part)))
             scores = {task: {"dev": near, "test": near} for task in context.task_names}
             outcomes = answers(context, 0.5, seed).outcomes
-            kept[key] = TrainedRun({"scores": scores, "norms": [1.0, 1.0], "failed": None}, outcomes)
-        return kept[key]
+            runs[key] = TrainedRun({"scores": scores, "norms": [1.0, 1.0], "failed": None}, outcomes)
+        return runs[key]
 
     monkeypatch.setattr(ExperimentContext, "train", train)
     monkeypatch.setattr(ExperimentContext, "is_available", lambda *_: True)

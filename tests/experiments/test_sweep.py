@@ -1,4 +1,4 @@
-"""A sweep trains each configuration once, chooses by the dev halves alone, and can be stopped and gone on with."""
+"""A sweep trains each configuration once, chooses by the dev halves alone, and can be stopped and resumed."""
 
 from __future__ import annotations
 
@@ -157,11 +157,11 @@ def test_runs_see_dev_questions_only_and_the_chosen_alone_is_tested(text, tasks,
     result = sweep(text, {"alpha": RATES}, folder=tmp_path / "s", tasks=tasks, fixed=SMALL)
     *runs, last = asked
     assert len(runs) == 3
-    for _, given in runs:
-        for task, whole in zip(given, tasks, strict=True):
+    for _, dev_tasks in runs:
+        for task, whole in zip(dev_tasks, tasks, strict=True):
             assert set(task.items) == half_of(whole, "dev") and not set(task.items) & half_of(whole, "test")
-    vectors, given = last
-    assert len(vectors) == 1 and [set(task.items) for task in given] == [set(task.items) for task in tasks]
+    vectors, final_tasks = last
+    assert len(vectors) == 1 and [set(task.items) for task in final_tasks] == [set(task.items) for task in tasks]
     np.testing.assert_array_equal(vectors["best"], WordVectors.load(tmp_path / "s" / "best.mumon").vectors)
     for task in ("capitals", "pairs"):  # the halves that runs were asked are the halves that `mumon eval` calls dev
         assert result.tested[0].scores[task]["dev"].score == pytest.approx(result.best.dev(task))
@@ -189,7 +189,9 @@ def test_a_configuration_that_only_the_test_half_likes_is_not_chosen(text, tasks
 
 
 @pytest.mark.parametrize("stop_at", [1, 3, 5])
-def test_a_stopped_sweep_goes_on_and_ends_as_if_it_had_not_been_stopped(text, tasks, tmp_path, trained, stop_at):
+def test_a_stopped_sweep_resumes_and_has_the_result_of_one_that_was_not_stopped(
+    text, tasks, tmp_path, trained, stop_at
+):
     options = {"space": {"window": [2, 5], "alpha": [0.02, 0.2]}, "tasks": tasks, "fixed": SMALL}
     whole = sweep(text, folder=tmp_path / "whole", **options)
     trained.clear()
@@ -246,7 +248,7 @@ DIFFERENT = {
 
 @pytest.fixture(scope="module")
 def finished(text, tasks, tmp_path_factory):
-    """A sweep to refuse things about."""
+    """A finished sweep, whose folder refuses other plans."""
     folder = tmp_path_factory.mktemp("finished") / "s"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mumon.experiments.sweep.plots, "draw_sweep", lambda result: [])
@@ -332,7 +334,7 @@ def test_a_mistake_is_one_sentence_and_leaves_no_folder(text, tasks, tmp_path, c
     assert not (tmp_path / "s").exists()
 
 
-def test_only_a_sweep_is_gone_on_with(text, tasks, files):
+def test_a_folder_that_is_not_a_sweep_is_refused(text, tasks, files):
     options = {"tasks": tasks, "fixed": SMALL}
     (files / "notes").mkdir()
     (files / "notes" / "precious.txt").touch()
@@ -344,7 +346,7 @@ def test_only_a_sweep_is_gone_on_with(text, tasks, files):
     refused(lambda: sweep(text, folder="notes", **options), "not the plan of a sweep", error=FormatError)
 
 
-def test_a_run_that_diverges_is_written_down_and_the_others_go_on(text, tasks, tmp_path, trained):
+def test_a_run_that_diverges_is_written_down_and_the_others_continue(text, tasks, tmp_path, trained):
     options = {"folder": tmp_path / "s", "tasks": tasks, "fixed": SMALL}
     heard = Heard()
     result = sweep(text, {"alpha": [1e9, 0.1]}, progress=heard, **options)
@@ -369,7 +371,7 @@ def test_a_vocabulary_without_words_fails_alone_and_different_vocabularies_are_m
     assert any("vocabularies differ" in note for note in result.notes)
 
 
-def test_when_all_diverge_the_first_reason_is_told(text, tasks, tmp_path):
+def test_when_all_diverge_the_first_reason_is_shown(text, tasks, tmp_path):
     call = lambda: sweep(text, {"alpha": [1e9, 2e9]}, folder=tmp_path / "s", tasks=tasks, fixed=SMALL)  # noqa: E731
     refused(call, "all 2 configurations failed, the first because the loss", error=TrainingError)
 
@@ -395,8 +397,8 @@ def test_the_best_of_each_compared_value_is_kept_and_tested_once(text, tasks, tm
         best = by_value[model.name]
         rivals = [item for item in result.configurations if item.options["update"] == model.name]
         assert best.mean == max(item.mean for item in rivals) and model.options == best.options
-        kept = Word2Vec.load(tmp_path / "s" / model.model)
-        assert (kept.settings.update, kept.alpha) == (model.name, best.options["alpha"])
+        saved = Word2Vec.load(tmp_path / "s" / model.model)
+        assert (saved.settings.update, saved.alpha) == (model.name, best.options["alpha"])
         assert model.scores["mean"]["dev"].score == pytest.approx(best.mean)
     assert {row["task"] for row in result.comparisons} == {"capitals", "pairs", "mean"}
     assert {row["fold"] for row in result.comparisons} == {"test"}
@@ -440,7 +442,9 @@ def test_a_crash_between_model_and_line_loses_no_model(text, tasks, tmp_path, tr
         folder, calls = tmp_path / f"s{number}", itertools.count(1)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(owner, name, lambda *given, c=calls, n=number: _die() if next(c) == n else real(*given))
+            patch.setattr(
+                owner, name, lambda *arguments, c=calls, n=number: _die() if next(c) == n else real(*arguments)
+            )
             with pytest.raises(SystemExit):
                 sweep(text, space, folder=folder, **options)
         result = sweep(text, space, folder=folder, **options)
@@ -546,7 +550,7 @@ def test_a_slip_in_the_shell_is_one_sentence(run, files, arguments, code, messag
     assert got == code and message in err and "Traceback" not in err and not out and not (files / "s").exists()
 
 
-def test_ctrl_c_says_what_is_kept_and_how_to_go_on(run, monkeypatch):
+def test_ctrl_c_says_what_is_kept_and_how_to_resume(run, monkeypatch):
     monkeypatch.setattr("mumon.cli.options.reporter", lambda quiet: Heard(stop_at=3))
     code, _, err = run("sweep", "corpus.txt", "-o", "s", *FLAGS, "--lr", "0.05,0.1")  # stage 1 reads the corpus
     assert code == 130 and err.strip() == "mumon: stopped; 1 finished run is kept, and the same command resumes"

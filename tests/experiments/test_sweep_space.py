@@ -23,7 +23,7 @@ def test_no_configuration_is_trained_twice_under_two_names():
     assert len(list_configurations({"exact": [False, True], "batch": [16, 32]})) == 3
 
 
-def test_random_draws_are_distinct_the_same_for_a_seed_and_go_on():
+def test_random_draws_are_distinct_the_same_for_a_seed_and_continue():
     space = {"alpha": Range(0.01, 0.5), "window": Range(2, 4), "update": ["correct", "faulty"]}
     ten = list_configurations(space, "random", 10, seed=3)
     assert (

@@ -1,4 +1,4 @@
-"""Training curves: the loss per token as training goes on, correct against faulty."""
+"""Training curves: the loss per token during training, correct against faulty."""
 
 from __future__ import annotations
 

@@ -95,7 +95,9 @@ def read_extrinsic(path: Path) -> dict[str, Any]:
         fields = _select_fields(record)
         build_section(fields)  # notices missing fields before anything is measured
     except (KeyError, TypeError, ValueError) as error:
-        raise FormatError(f"{path} is not the JSON of an extrinsic evaluation ({error!r}); give such a file") from None
+        raise FormatError(
+            f"{path} is not the JSON of an extrinsic evaluation ({error!r}); give what mumon eval --json wrote"
+        ) from None
     return fields
 
 

@@ -43,7 +43,7 @@ def check_installed() -> None:
 
 
 def write_report(
-    folder: Path, sections: Mapping[str, Section], measured: Mapping[str, str], about: Mapping[str, Any]
+    folder: Path, sections: Mapping[str, Section], measured: Mapping[str, str], metadata: Mapping[str, Any]
 ) -> Path:
     """Write the page, the findings, the tables and the figures.
 
@@ -55,7 +55,7 @@ def write_report(
         Sections by the name of the experiment.
     measured
         When and with what each section was measured.
-    about
+    metadata
         Scale, corpus, machine and command of the report.
 
     Returns
@@ -71,12 +71,12 @@ def write_report(
     for section in sections.values():
         for table in section.tables:
             _write_text(folder / "tables" / f"{table.name}.csv", _format_csv([table.columns, *table.rows]))
-    _write_text(folder / PAGE_NAME, render_page(shown, about))
-    _write_text(folder / FINDINGS_NAME, render_findings(sections, about))
+    _write_text(folder / PAGE_NAME, render_page(shown, metadata))
+    _write_text(folder / FINDINGS_NAME, render_findings(sections, metadata))
     return folder / PAGE_NAME
 
 
-def render_page(sections: list[PageSection], about: Mapping[str, Any]) -> str:
+def render_page(sections: list[PageSection], metadata: Mapping[str, Any]) -> str:
     """Render the page as HTML; all content is escaped."""
     from jinja2 import Environment, PackageLoader
 
@@ -85,14 +85,14 @@ def render_page(sections: list[PageSection], about: Mapping[str, Any]) -> str:
     )
     environment.filters["format_cell"] = format_cell
     counts = count_outcomes([each.section for each in sections])
-    return environment.get_template("report.html").render(sections=sections, about=about, counts=counts)
+    return environment.get_template("report.html").render(sections=sections, metadata=metadata, counts=counts)
 
 
-def render_findings(sections: Mapping[str, Section], about: Mapping[str, Any]) -> str:
+def render_findings(sections: Mapping[str, Section], metadata: Mapping[str, Any]) -> str:
     """Render the verdicts as Markdown, claims that do not hold first."""
     order = ("does not hold", "undecided", "holds", "not judged")
-    where = f", {about['corpus']}" if about.get("corpus") else ""
-    lines = ["# Findings", "", f"Scale {about['scale']}{where}. {count_outcomes(sections.values())}", ""]
+    where = f", {metadata['corpus']}" if metadata.get("corpus") else ""
+    lines = ["# Findings", "", f"Scale {metadata['scale']}{where}. {count_outcomes(sections.values())}", ""]
     for outcome in order:
         entries = [
             f"- **{verdict.claim}** The paper: {verdict.paper}. Here: {verdict.ours}. "

@@ -151,8 +151,8 @@ def run_paper(
     wanted, asked = choose_items(names)
     check_installed()
     earlier, files = _read_earlier_results(extrinsic, bench), _list_names(corpus)
-    about = _describe_report(chosen_scale, files, command)
-    check_folder(home, about)
+    metadata = _describe_report(chosen_scale, files, command)
+    check_folder(home, metadata)
     failed: dict[str, str] = {}
     with choose_progress(progress) as reporter:
         folder = Path(cache) if cache is not None else home / "cache"
@@ -170,7 +170,7 @@ def run_paper(
             reporter.note(f"{item.name} ({number} of {len(wanted)}): {item.summary}")
             context.label = item.name
             try:
-                _save_data(home, item, item.measure(context), about)
+                _save_data(home, item, item.measure(context), metadata)
             except MumonError as error:  # the other experiments continue
                 failed[item.name] = str(error)
                 reporter.note(f"{item.name} failed: {error}")
@@ -180,7 +180,7 @@ def run_paper(
                 f"{next(iter(failed.values()), 'all are left out')}"
             )
         sections, measured, _ = render_sections(home)
-        page = write_report(home, sections, measured, about)
+        page = write_report(home, sections, measured, metadata)
     return PaperReport(page, sections, time.perf_counter() - started, failed)
 
 
@@ -204,18 +204,18 @@ def render_sections(folder: Path) -> tuple[dict[str, Section], dict[str, str], d
     return (
         sections,
         measured,
-        max((record["about"] for record in records.values()), key=lambda about: about["machine"]["date"]),
+        max((record["about"] for record in records.values()), key=lambda metadata: metadata["machine"]["date"]),
     )
 
 
-def check_folder(home: Path, about: Mapping[str, Any]) -> None:
+def check_folder(home: Path, metadata: Mapping[str, Any]) -> None:
     """Refuse a folder that holds anything but a report of this scale on this text.
 
     Parameters
     ----------
     home
         The folder of the report.
-    about
+    metadata
         Scale and corpus of this call.
 
     Raises
@@ -241,7 +241,7 @@ def check_folder(home: Path, about: Mapping[str, Any]) -> None:
                 "another folder"
             )
         for name, what in (("scale", "scale"), ("corpus", "text")):
-            found, new = record["about"].get(name), about[name]
+            found, new = record["about"].get(name), metadata[name]
             if found != new:
                 raise OptionError(
                     f"{home} holds a report of the {what} {found} and this is {new}; choose another folder"
@@ -342,16 +342,16 @@ def _describe_report(scale: Scale, files: list[str], command: str) -> dict[str, 
     }
 
 
-def _describe_measurement(about: Mapping[str, Any]) -> str:
+def _describe_measurement(metadata: Mapping[str, Any]) -> str:
     """Describe when and with what a section was put together; its trainings may be older."""
-    machine = about["machine"]
+    machine = metadata["machine"]
     commit = f", commit {machine['commit']}" if machine.get("commit") else ""
-    return f"put together {machine['date']} with mumon {about['mumon']}{commit}, from trainings that are kept"
+    return f"put together {machine['date']} with mumon {metadata['mumon']}{commit}, from trainings that are kept"
 
 
-def _save_data(home: Path, item: Item, data: dict[str, Any], about: Mapping[str, Any]) -> None:
+def _save_data(home: Path, item: Item, data: dict[str, Any], metadata: Mapping[str, Any]) -> None:
     (home / DATA_FOLDER).mkdir(parents=True, exist_ok=True)
-    record = {"format": FORMAT, "version": VERSION, "item": item.name, "about": about, "data": data}
+    record = {"format": FORMAT, "version": VERSION, "item": item.name, "about": metadata, "data": data}
     write_json(home / DATA_FOLDER / f"{item.name}.json", record)
 
 

@@ -62,7 +62,7 @@ class TrainedRun:
 
 
 def is_peer(system: str) -> bool:
-    """Whether a system is gensim's."""
+    """Return whether gensim trains a system."""
     return system.startswith("gensim")
 
 

@@ -1,4 +1,4 @@
-"""The plan of a sweep: everything that decides its runs. It tells whether a folder holds this sweep or another one."""
+"""The plan of a sweep: everything that decides its runs, and so whether a folder holds this sweep or another one."""
 
 from __future__ import annotations
 
