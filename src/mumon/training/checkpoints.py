@@ -387,7 +387,7 @@ class CheckpointKeeper:
             temporary.mkdir(parents=True)
             write_tensors(temporary, self._source.vectors, self._source.output, self._description.zero_row)
         except OSError as error:
-            self._failed(temporary, error)
+            self._report_failure(temporary, error)
             return None
         arguments = temporary, path, self._description, snapshot
         self._writer = threading.Thread(target=self._publish, args=arguments, name="mumon-checkpoint", daemon=True)
@@ -404,9 +404,9 @@ class CheckpointKeeper:
             sync_directory(path.parent)
             self._checkpoints.remove_old(path)
         except Exception as error:  # nothing above this thread would see it
-            self._failed(temporary, error)
+            self._report_failure(temporary, error)
 
-    def _failed(self, temporary: Path, error: Exception) -> None:
+    def _report_failure(self, temporary: Path, error: Exception) -> None:
         self._failure = error
         shutil.rmtree(temporary, ignore_errors=True)
         with suppress(OSError):

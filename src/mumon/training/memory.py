@@ -64,7 +64,7 @@ def _check_disk(needed: int, about: str) -> None:
 
 
 def training_bytes(words: int, columns: int, settings: Settings) -> int:
-    """What a model of so many words takes while it is trained, beyond its corpus and Python itself."""
+    """Return the bytes that a model takes while it is trained, beyond its corpus and Python itself."""
     return words * (2 * row_bytes(columns) + WORD_BYTES) + settings.workers * settings.record.buffer_bytes(
         settings, columns
     )
