@@ -338,7 +338,6 @@ def test_a_backend_that_cannot_be_is_refused_at_once(options, message):
         ({"address": "ray://head:10001"}, "ray job submit"),
         ({"nodes": 0}, "nodes"),
         ({"workers": 0}, "workers"),
-        ({"threads": 2}, "threads=2 is now called workers"),
         ({"grace": -1.0}, "grace"),
         ({"sync_every": 1.5}, "sync_every"),
     ],

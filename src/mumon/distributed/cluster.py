@@ -8,7 +8,7 @@ import os
 import socket
 import sys
 from collections.abc import Iterator
-from dataclasses import KW_ONLY, InitVar, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from mumon.errors import OptionError, to_one_line
@@ -40,8 +40,6 @@ class Cluster:
         of the vocabulary and of the text.
     grace
         Seconds to wait for Ray to restart a lost node before the others continue without it.
-    threads
-        An old name of `workers`, which is refused.
 
     Raises
     ------
@@ -60,15 +58,8 @@ class Cluster:
     workers: int | None = None
     sync_every: int | None = None
     grace: float = GRACE_SECONDS
-    _: KW_ONLY
-    threads: InitVar[int | None] = None
 
-    def __post_init__(self, threads: int | None) -> None:
-        if threads is not None:
-            raise OptionError(
-                f"threads={threads!r} is now called workers, and what was called workers is nodes; "
-                "write Cluster(nodes=…, workers=…)"
-            )
+    def __post_init__(self) -> None:
         for name, most in (("nodes", MOST_NODES), ("workers", None), ("sync_every", None)):
             if getattr(self, name) is not None:
                 check_integer(name, getattr(self, name), most=most)
