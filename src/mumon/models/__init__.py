@@ -4,7 +4,7 @@
 >>> from mumon.models.callbacks import CallbackAny2Vec
 >>> from mumon.models.word2vec import LineSentence
 
-`docs/compatibility.md` lists every public name of gensim's modules and what becomes of it here.
+`docs/compatibility.md` lists every public name of gensim's modules and what it is here.
 """
 
 from typing import Any
@@ -18,6 +18,7 @@ __all__ = ["FrozenPhrases", "KeyedVectors", "Phrases", "Word2Vec", "callbacks", 
 
 
 def __getattr__(name: str) -> Any:
+    """Say, for a name that only gensim has, where to import it from."""
     if name.startswith("_"):
         raise AttributeError(f"module 'mumon.models' has no attribute {name!r}")
     raise AttributeError(f"mumon.models has Word2Vec, KeyedVectors and Phrases; import {name} from gensim.models")

@@ -1,4 +1,4 @@
-"""gensim.models.callbacks: what is called while a model trains."""
+"""gensim.models.callbacks: the base class of callbacks, which are called while a model trains."""
 
 from mumon.training.callbacks import CallbackAny2Vec
 

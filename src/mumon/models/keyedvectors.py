@@ -1,4 +1,4 @@
-"""gensim.models.keyedvectors: the vectors, under all names that gensim has had for them."""
+"""gensim.models.keyedvectors: the vectors, under every name that gensim has used for them."""
 
 from mumon.vectors.word_vectors import WordVectors as KeyedVectors
 

@@ -90,7 +90,8 @@ class Attributes(Lookup):
 
         Returns
         -------
-        The value; 0 if it was set for other words only.
+        Any
+            The value; 0 if it was set for other words only.
         """
         index = self.get_index(key)
         values = self._find_vecattr(attr)

@@ -230,7 +230,8 @@ class Similarity(Search):
 
         Returns
         -------
-        One of `keys_list`.
+        str or int
+            One of `keys_list`.
         """
         if not len(keys_list):
             raise OptionError(f"0 words were given to compare {key1!r} with; give at least 1")
@@ -272,7 +273,8 @@ class Similarity(Search):
 
         Returns
         -------
-        One of `words`.
+        str or int
+            One of `words`.
         """
         return self.rank_by_centrality(words)[-1][1]
 
