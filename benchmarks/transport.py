@@ -35,10 +35,8 @@ from ray.cluster_utils import Cluster
 
 RESULTS = Path(__file__).parent / "results" / "transport.json"
 WAYS = ("store", "collective", "gloo")
-TIMEOUT, PATIENCE = (
-    5,
-    15,
-)  # seconds until the group of `gloo` gives up (ray.util.collective has no such option), and until we do
+TIMEOUT = 5  # seconds until the group of `gloo` gives up; ray.util.collective has no such option
+PATIENCE = 15  # seconds until this program gives up
 S16, HALF, ONE = np.uint32(16), np.uint32(0x7FFF), np.uint32(1)
 
 

@@ -143,7 +143,7 @@ def test_nothing_but_results_is_left_behind(home, results):
     assert kinds == {".json", ".md", ".png", ".svg"}
 
 
-@pytest.mark.skipif(not hasattr(os, "wait4"), reason="this system does not tell the memory of a process")
+@pytest.mark.skipif(not hasattr(os, "wait4"), reason="this system does not report the memory of a process")
 def test_memory_is_the_programs_own(results):
     peaks = {row["system"]: row["peak_bytes"] / 1e6 for row in results["summary"]}
     assert peaks["random-cbow"] < 60 < peaks["mumon-cbow"]
@@ -266,7 +266,7 @@ def test_a_template_is_split_into_words_before_names_are_filled_in():
 
 
 def test_an_external_program_may_be_another_mumon(tmp_path, home, external):
-    """By its name it shares mumon's colour, but nobody expects mumon's report of it."""
+    """By its name it has mumon's colour, but it need not write mumon's report."""
     corpus = prepare_corpus([str(home / "text.txt")], tmp_path, Work(dim=8))
     system = parse_external_system(f"mumon {external}")
     found, vectors = Runner(tmp_path, corpus, Work(dim=8)).run(system, 1, 1)

@@ -1,4 +1,4 @@
-"""Extrinsic evaluation: what the networks compute, that trials repeat and go on, and that good vectors win."""
+"""Extrinsic evaluation: what the networks compute, that trials are repeatable and resume, and that good vectors win."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def trained(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def report(mirror, vectors, trained):
-    """Everything, on two workers and with two seeds."""
+    """Everything, in two processes and with two seeds."""
     return evaluate_extrinsic(
         {"good": vectors},
         ["sst2", "qnli", "mnli", "ner"],
@@ -278,7 +278,7 @@ def test_what_is_done_is_not_done_again_and_workers_change_nothing(
     )
     expected = report.score("good", "sst2")
     assert alone.score("good", "sst2") == expected
-    monkeypatch.setattr(process_pool.subprocess, "Popen", None)  # nobody is started
+    monkeypatch.setattr(process_pool.subprocess, "Popen", None)  # no process is started
     again = evaluate_extrinsic(
         {"good": vectors}, ["sst2"], budget=TINY, seeds=(1, 2), folder=trained, workers=2, progress=False
     )
@@ -356,7 +356,7 @@ def test_resampled_seeds_vary_as_much_as_the_seeds_do():
     assert np.mean(spreads) == pytest.approx(25 / 3, rel=0.3)  # the variance of a mean of three
 
 
-def test_a_worker_that_dies_while_it_waits_is_told_of(mirror, vectors, tmp_path):
+def test_a_process_that_dies_while_it_is_idle_is_reported(mirror, vectors, tmp_path):
     trial, _ = trial_of(mirror, vectors, tmp_path)
     order = {"job": "train", "trial": {**trial.__dict__, "draw": trial.draw.__dict__}}
     for give in (True, False):
@@ -372,7 +372,7 @@ def test_a_worker_that_dies_while_it_waits_is_told_of(mirror, vectors, tmp_path)
                 pool.collect()
 
 
-def test_a_worker_that_dies_is_told_of_and_what_was_done_is_kept(mirror, vectors, tmp_path, monkeypatch):
+def test_a_process_that_dies_is_reported_and_what_was_done_is_kept(mirror, vectors, tmp_path, monkeypatch):
     collect = process_pool.ProcessPool.collect
 
     def kill_one(self):
@@ -421,11 +421,11 @@ def test_the_command_shows_tables_json_and_csv(mirror, saved, tmp_path):
     assert code == 0, err
     assert "SST-2" in out and "NER, fine-tuned" in out and "is it better than good.bin?" in out and "2 seeds" in out
     code, out, _ = run_cli(*command, "--json", "--quiet")
-    told = json.loads(out)
-    assert code == 0 and told["models"] == ["good.bin", "random"] and len(told["scores"]) == 6
-    assert told["settings"]["seeds"] == [0, 1] and told["settings"]["budget"]["encoder_width"] == 8
-    told = json.loads(run_cli(*command, "--json", "--quiet", "--resamples", 0)[1], parse_constant=pytest.fail)
-    assert told["scores"][0]["low"] is None and told["comparisons"][0]["verdict"] == "no clear difference"
+    answer = json.loads(out)
+    assert code == 0 and answer["models"] == ["good.bin", "random"] and len(answer["scores"]) == 6
+    assert answer["settings"]["seeds"] == [0, 1] and answer["settings"]["budget"]["encoder_width"] == 8
+    answer = json.loads(run_cli(*command, "--json", "--quiet", "--resamples", 0)[1], parse_constant=pytest.fail)
+    assert answer["scores"][0]["low"] is None and answer["comparisons"][0]["verdict"] == "no clear difference"
     code, out, _ = run_cli(*command, "--csv", "--quiet")
     rows = list(csv.DictReader(io.StringIO(out)))
     assert code == 0 and len(rows) == 6 and rows[0]["model"] == "good.bin" and len(rows[0]["seeds"].split()) == 2
@@ -470,7 +470,7 @@ def test_ctrl_c_keeps_what_is_trained_and_leaves_no_process(mirror, saved, tmp_p
     time.sleep(0.2)
     before = len(list(tmp_path.iterdir()))
     time.sleep(1.0)
-    assert len(list(tmp_path.iterdir())) == before  # nobody trains on
+    assert len(list(tmp_path.iterdir())) == before  # no process is still training
 
 
 def test_weights_are_plain_tensors_and_damaged_ones_are_none(mirror, vectors, folder, tmp_path):
@@ -483,5 +483,5 @@ def test_weights_are_plain_tensors_and_damaged_ones_are_none(mirror, vectors, fo
     assert kept is not None and kept[0].keys() == training.network.state_dict().keys()
     path.write_bytes(path.read_bytes()[:-5])
     assert read_tensors(path) is None
-    training.load(path)  # nothing whole: training begins anew
+    training.load(path)  # nothing complete: training starts from the beginning
     assert training.done.epoch == 1

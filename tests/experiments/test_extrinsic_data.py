@@ -74,13 +74,13 @@ def test_conll_files_give_the_same_data_in_every_scheme(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "about"),
+    ("text", "sentence"),
     [("", "0 sentences"), ("word\n", "line 1"), ("word tag\n", "line 1"), ("Ann B-PER\nLee L-PER\n", "line 2")],
 )
-def test_what_is_no_conll_file_is_refused(tmp_path, text, about):
+def test_a_file_that_is_not_conll_is_refused(tmp_path, text, sentence):
     for name in ("train.txt", "valid.txt", "test.txt"):
         (tmp_path / name).write_text(text)
-    with pytest.raises(FormatError, match=about):
+    with pytest.raises(FormatError, match=sentence):
         read_conll(tmp_path)
     (tmp_path / "train.txt").unlink()
     with pytest.raises(DataError, match=r"all 3 of eng.train, eng.testa, eng.testb or train.txt"):
@@ -120,7 +120,9 @@ def test_official_glue_has_no_test_labels_so_dev_is_the_test(tmp_path):
     (tmp_path / "train.tsv").write_text(rows(header, *train))
     for part, count in (("matched", 3), ("mismatched", 2)):
         items = [f"{i}|p|( x )|a|b|neutral|neutral" for i in range(count)]
-        (tmp_path / f"dev_{part}.tsv").write_text(rows(header, *items, "9|p|( x )|a|b|neutral|-"))  # nobody agreed
+        (tmp_path / f"dev_{part}.tsv").write_text(
+            rows(header, *items, "9|p|( x )|a|b|neutral|-")
+        )  # the annotators disagreed
         (tmp_path / f"test_{part}.tsv").write_text(rows("index|sentence1|sentence2", "0|a|b"))
     examples = read_glue("mnli", tmp_path)
     assert {name: len(split) for name, split in examples.splits.items()} == {
@@ -140,16 +142,16 @@ def test_labelled_test_files_are_the_test(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("task", "train", "about"),
+    ("task", "train", "sentence"),
     [
         ("sst2", rows("text|label", "good|1"), "none is called sentence"),
         ("sst2", rows("sentence|label", "good|1|2"), "3 columns in line 2 and 2 in its header"),
     ],
 )
-def test_what_is_no_glue_file_is_refused(tmp_path, task, train, about):
+def test_a_file_that_is_not_glue_is_refused(tmp_path, task, train, sentence):
     for name in ("train", "dev", "test"):
         (tmp_path / f"{name}.tsv").write_text(train)
-    with pytest.raises(FormatError, match=about):
+    with pytest.raises(FormatError, match=sentence):
         read_glue(task, tmp_path)
 
 
@@ -203,7 +205,7 @@ def test_missing_words_are_row_zero_and_spellings_share_a_row(tmp_path):
     rows_ = inputs.parts["train"].columns[0][0]
     assert written.found == 9 and rows_[0] == rows_[1] and rows_[2] == 0
     assert inputs.vectors[rows_].tolist() == [[3, 4], [3, 4], [0, 0], [1, 2]]
-    assert len(inputs.vectors) == 3  # nobody asks for `never`
+    assert len(inputs.vectors) == 3  # `never` is in no sentence
     everything = WordVectors(["Rome", "rome", "unheard", "is"], np.ones((4, 2), np.float32))
     complete = read_inputs(
         tmp_path,

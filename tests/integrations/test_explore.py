@@ -314,7 +314,7 @@ def test_settings_and_history_come_from_the_model_folder(trained):
     assert len(first["examples"]) > 0 and set(first["examples"]) <= set(models[0].words)
 
 
-def test_the_first_rate_is_told_only_where_the_schedule_is_that_of_the_whole_history(planted, tmp_path):
+def test_the_first_rate_is_shown_only_where_the_schedule_is_that_of_the_whole_history(planted, tmp_path):
     once = small(planted[:300], epochs=2, alpha=0.2)
     once.save(tmp_path / "once.mumon")
     once.train(planted[:300], epochs=2, start_alpha=0.1)
@@ -421,16 +421,16 @@ def test_after_ctrl_c_at_a_terminal_the_prompt_has_a_line_of_its_own(trained):
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=20)
     seen = b""
-    with contextlib.suppress(OSError):  # how Linux tells the end
+    with contextlib.suppress(OSError):  # how Linux signals the end
         while part := os.read(ours, 4096):
             seen += part
     os.close(ours)
     assert process.returncode == 0 and seen.endswith(b"\r\n\r\n")
 
 
-def test_where_the_usual_port_is_taken_that_is_told_and_another_one_used(trained):
+def test_where_the_usual_port_is_taken_a_note_says_so_and_another_one_is_used(trained):
     with socket.socket() as other:
-        if os.name == "posix":  # connections that ended there are nobody's
+        if os.name == "posix":  # ended connections do not block the port
             other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         with contextlib.suppress(OSError):  # taken by someone else: just as well
             other.bind(("127.0.0.1", serve.DEFAULT_PORT))
@@ -481,19 +481,19 @@ def test_a_wrong_start_ends_in_a_sentence(run, trained, arguments, pattern):
 
 
 @pytest.mark.parametrize(
-    ("missing", "told"),
+    ("missing", "sentence"),
     [
         (["uvicorn"], "uvicorn is not installed"),
         (["starlette"], "starlette is not installed"),
         (["starlette", "uvicorn"], "neither is installed"),
     ],
 )
-def test_libraries_that_are_missing_are_named_with_the_command_that_installs_them(run, monkeypatch, missing, told):
+def test_libraries_that_are_missing_are_named_with_the_command_that_installs_them(run, monkeypatch, missing, sentence):
     find = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name in missing else find(name, *rest))
     code, out, err = run("explore", "king.mumon", "--no-open")
     assert (code, out) == (1, "")
-    assert err == f"mumon: mumon explore needs starlette and uvicorn, and {told}; pip install 'mumon[explore]'\n"
+    assert err == f"mumon: mumon explore needs starlette and uvicorn, and {sentence}; pip install 'mumon[explore]'\n"
 
 
 def test_the_address_of_a_listener_can_be_typed():

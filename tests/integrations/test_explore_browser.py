@@ -356,7 +356,7 @@ def test_the_mark_in_the_middle_is_seen_by_those_who_use_keys(opened):
     until(page, f"{DRAWN} === null")
 
 
-def test_where_no_word_is_near_the_middle_that_is_told(opened):
+def test_where_no_word_is_near_the_middle_the_page_says_so(opened):
     page = opened()
     page.locator("#map").focus()
     page.evaluate("mumonMap.set({x: -10000, y: -10000, scale: mumonMap.whole * 50})")
@@ -389,7 +389,7 @@ def test_settings_that_differ_come_first_with_the_size_of_the_matrix_among_them(
     assert page.inner_text(".settings .beside caption") == "3 settings differ"
 
 
-def test_a_word_of_one_model_only_is_told_in_its_column(opened):
+def test_a_word_of_one_model_only_is_shown_in_its_column(opened):
     page = opened(both=True)
     page.fill("#search", "東京")
     page.press("#search", "Enter")
@@ -400,7 +400,7 @@ def test_a_word_of_one_model_only_is_told_in_its_column(opened):
     assert "404" in complaint  # Chromium notes the answer
 
 
-def test_the_history_is_plotted_and_told(opened, models, monkeypatch):
+def test_the_history_is_plotted_and_described(opened, models, monkeypatch):
     page = opened()
     plots = page.locator(".plots figure")
     assert plots.locator("h3").all_inner_texts() == ["Loss per word", "Learning rate", "Words per second"]
@@ -426,7 +426,7 @@ def test_the_history_is_plotted_and_told(opened, models, monkeypatch):
     assert settings["objective"] == "cbow" and settings["shared negatives"] == "16"
 
 
-def test_a_missing_word_is_told_in_place_with_a_way_on(opened):
+def test_a_missing_word_is_reported_in_place_with_a_suggestion(opened):
     page = opened()
     page.fill("#search", "countri3 - capital2")
     page.press("#search", "Enter")
@@ -509,7 +509,7 @@ def test_text_has_enough_contrast_in_both_schemes(opened, scheme):
         assert contrast(page.evaluate(colour, ink), page.evaluate(colour, ground)) >= 4.5, (ink, ground)
 
 
-def test_a_server_that_has_ended_is_told(opened):
+def test_a_server_that_has_ended_is_reported(opened):
     page = opened("#q=country1")
     page.route("**/api/**", lambda route: route.abort())
     page.fill("#search", "country2")

@@ -258,7 +258,7 @@ def test_documents_come_as_strings_lists_columns_or_once(fitted):
     ],
     ids=str,
 )
-def test_what_is_no_list_of_documents_is_told_in_a_sentence(fitted, given, said):
+def test_input_that_is_not_a_list_of_documents_is_refused_in_a_sentence(fitted, given, said):
     refused(lambda: fitted.transform(given), said, error=CorpusError)
 
 
@@ -275,7 +275,7 @@ def test_what_is_no_list_of_documents_is_told_in_a_sentence(fitted, given, said)
     ],
     ids=str,
 )
-def test_an_impossible_option_is_told_when_it_is_used(options, said):
+def test_an_impossible_option_is_reported_when_it_is_used(options, said):
     vectorizer = Word2VecVectorizer(**{**SMALL, **options})  # scikit-learn wants constructors to say nothing
     refused(lambda: vectorizer.fit(DOCUMENTS), said, error=OptionError)
 

@@ -152,14 +152,14 @@ def _prepare_cbow() -> Callable[[], Action]:
     source, target = new_matrix(WORDS, DIMENSIONS), new_matrix(WORDS, DIMENSIONS)
     initial_rows(source, DIMENSIONS, np.arange(WORDS), 1)
     counts = np.array(1e7 / np.arange(1, WORDS + 1), np.int64)
-    kept = counts * (keep_chances(counts, settings.sample) / CERTAIN)
+    expected = counts * (keep_chances(counts, settings.sample) / CERTAIN)
     alias = alias_table(noise_distribution(counts, settings.ns_exponent))
     rates, places = row_rates(counts, settings.row_exponent), np.arange(TOKENS)
     starts = itertools.count(1)
 
     def prepare() -> Action:
         random = np.random.default_rng(next(starts))
-        ids = random.choice(WORDS, TOKENS, p=kept / kept.sum()).astype(np.int32)
+        ids = random.choice(WORDS, TOKENS, p=expected / expected.sum()).astype(np.int32)
         reach = random.integers(1, WINDOW + 1, TOKENS)
         left = np.maximum(places - reach, 0).astype(np.int32)
         right = np.minimum(places + reach + 1, TOKENS).astype(np.int32)

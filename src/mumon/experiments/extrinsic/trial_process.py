@@ -60,10 +60,10 @@ def run_job(job: dict[str, Any], inputs_folder: Path, store: TrialStore, report:
         result = training.run(store.state_path(trial), report)
         write_tensors(training.best, store.weights_path(trial))
         return result
-    kept = read_tensors(store.weights_path(trial))
-    if kept is None:
+    saved = read_tensors(store.weights_path(trial))
+    if saved is None:
         training.run(store.state_path(trial), report)
-    training.network.load_state_dict(training.best if kept is None else kept[0])
+    training.network.load_state_dict(training.best if saved is None else saved[0])
     return {
         name: count_outcomes(training.network, inputs, name, trial).tolist() for name in find_test_names(inputs.parts)
     }

@@ -61,8 +61,8 @@ def fit_pca(vectors: Floats) -> Plane:
     axes[:, : min(2, D)] = vectors_of[:, ::-1][:, :2]
     largest = axes[np.abs(axes).argmax(axis=0), [0, 1]]
     axes *= np.where(largest < 0, -1.0, 1.0)
-    kept, whole = variances[::-1][:2].clip(0).sum(), variances.clip(0).sum()
-    return Plane(mean, axes, float(min(1.0, kept / whole)) if whole > 0 else 0.0)
+    shown, total_variance = variances[::-1][:2].clip(0).sum(), variances.clip(0).sum()
+    return Plane(mean, axes, float(min(1.0, shown / total_variance)) if total_variance > 0 else 0.0)
 
 
 def fit_umap(vectors: Floats) -> Floats:
