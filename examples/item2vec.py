@@ -95,9 +95,8 @@ def draw(model, categories: dict, rates: dict, path: Path, quick: bool) -> None:
     with rc_context(STYLE):
         figure = Figure(figsize=(10, 5.2), layout="constrained")
         left, right = figure.subplots(1, 2, width_ratios=[2.2, 1])
-        draw_map(
-            left, project_to_plane(model.wv.vectors, quick), np.array([categories[item] for item in items]), counts, {}
-        )
+        kinds = np.array([categories[item] for item in items])
+        draw_map(left, project_to_plane(model.wv.vectors, quick), kinds, counts, {})
         left.set_title("Items, by what they are seen with (larger: seen more often)")
         draw_bars(right, rates)
         right.set_title("Last item among ten guesses (%)")
