@@ -1,4 +1,4 @@
-"""The floor plan is kept: who may import whom, which library belongs to which package, and what stands at the top."""
+"""The plan of the packages holds: who may import whom, which library belongs where, and what is at the top."""
 
 from __future__ import annotations
 
