@@ -28,7 +28,7 @@ from mumon.experiments.bench.systems import build_mumon_system, choose_systems
 from mumon.experiments.bench.work import Work
 from mumon.experiments.plot_style import COLOURS, INK, STYLE
 from mumon.training.objectives import CBOW
-from mumon.training.rates import default_alpha
+from mumon.training.rates import compute_default_alpha
 from mumon.training.settings import Settings
 
 HERE = Path(__file__).parent
@@ -56,7 +56,7 @@ def main() -> None:
 def measure(folder: Path, sentences: int, points: list[str], repeats: int) -> dict[str, Any]:
     """Measure the speed relative to gensim and the means of the tasks, by round."""
     text, work = write_sentences(sentences, folder), Work()
-    default_rate = default_alpha(Settings(), work.epochs * corpus_from_files([text]).tokens)
+    default_rate = compute_default_alpha(Settings(), work.epochs * corpus_from_files([text]).tokens)
     settings = {}
     for point in points:
         K, B, factor = point.split(",")

@@ -20,7 +20,7 @@ from mumon.kernels.layout import row_bytes
 from mumon.training.backend import Backend, CorpusReader, ThreadBackend
 from mumon.training.callbacks import check_callbacks
 from mumon.training.checkpoints import Checkpoints
-from mumon.training.memory import training_bytes
+from mumon.training.memory import compute_training_bytes
 from mumon.training.model_options import (
     MODEL_OPTIONS,
     SAVED_OPTIONS,
@@ -347,7 +347,7 @@ class Word2Vec:
     @property
     def sg(self) -> int:
         """1 for skip-gram, 0 for CBOW."""
-        return int(self.settings.record is SKIPGRAM)
+        return int(self.settings.objective_record is SKIPGRAM)
 
     @property
     def effective_min_count(self) -> int:
@@ -735,7 +735,7 @@ class Word2Vec:
         words = len(self._state.require_vocabulary()) if vocab_size is None else vocab_size
         parts = {} if report is None else report
         parts["vectors"] = parts["syn1neg"] = words * row_bytes(self.vector_size)
-        parts["total"] = training_bytes(words, self.vector_size, self.settings)
+        parts["total"] = compute_training_bytes(words, self.vector_size, self.settings)
         parts["vocab"] = parts["total"] - 2 * parts["vectors"]
         return parts
 

@@ -16,7 +16,7 @@ import pytest
 
 from mumon import Word2Vec, WordVectors
 from mumon.corpus.vocabulary import Vocabulary
-from mumon.training.rates import default_alpha
+from mumon.training.rates import compute_default_alpha
 from tests.conftest import planted_accuracy
 
 TRAIN = ["--dim", "24", "--min-count", "1", "--sample", "0", "--threads", "1"]
@@ -113,7 +113,7 @@ def test_more_training_takes_new_options(run, corpus):
     model = Word2Vec.load("s")
     assert (model.settings.objective, model.unk, model.epochs) == ("sg", "<u>", 2)
     assert (model.settings.shared_negatives, model.settings.batch) == (32, 32)  # skip-gram's own
-    assert model.alpha == default_alpha(model.settings, 42_000 * 3) < 0.11  # another objective, another rate
+    assert model.alpha == compute_default_alpha(model.settings, 42_000 * 3) < 0.11  # another objective, another rate
     assert "<u>" in model.wv and model.history[1].alpha == pytest.approx((model.alpha + 0.0001) / 2)
 
 

@@ -22,7 +22,7 @@ from mumon import Checkpoints, Word2Vec, corpus_from_files
 from mumon.distributed import Cluster, node_pool
 from mumon.distributed.epoch import ClusterEpoch
 from mumon.errors import CorpusError, OptionError, TrainingError
-from mumon.training.engine import block_bounds
+from mumon.training.engine import cut_blocks
 from mumon.utils.progress import Progress
 from mumon.utils.signals import Interrupted
 from tests.conftest import planted_accuracy, planted_sentences
@@ -194,7 +194,7 @@ def witness():
 def marked(monkeypatch, files, fresh):
     """Train with marks, and return how often each block was trained, from its marks in frequent and in rare rows."""
     monkeypatch.setattr(node_pool, "NodeTrainer", witness())
-    blocks = sum(len(block_bounds(corpus_from_files([file], progress=False).offsets)) - 1 for file in files)
+    blocks = sum(len(cut_blocks(corpus_from_files([file], progress=False).offsets)) - 1 for file in files)
     rows, columns = np.divmod(np.arange(blocks), DIM)
 
     def train(**options):

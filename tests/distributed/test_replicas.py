@@ -173,7 +173,7 @@ def test_updates_of_rows_are_counted_as_they_are_trained(planted):
     model.build_vocab(corpus)
     vocabulary = model.vocabulary
     replica = Replica(Engine(vocabulary.counts, model._state.source, model._state.target, model.settings), 16)
-    replica.build_block_trainer(corpus, vocabulary.lookup(corpus), np.array([0, corpus.sentences]))(0, 0, 0.1)
+    replica.make_block_trainer(corpus, vocabulary.lookup(corpus), np.array([0, corpus.sentences]))(0, 0, 0.1)
     [(source, target)] = replica.take_changes(len(vocabulary), 1, 0.1, 1)
     assert dict(zip(source.rows.tolist(), source.updates.tolist(), strict=True)) == dict(enumerate(vocabulary.counts))
     noise = replica.engine.noise[target.rows] * model.negative * corpus.tokens

@@ -20,6 +20,8 @@ def test_no_configuration_is_trained_twice_under_two_names():
     """Skip-gram has no update, and only fast kernels share noise words."""
     cells = list_configurations({"sg": [0, 1], "update": ["correct", "faulty"], "alpha": [0.1]})
     assert [(cell["sg"], cell["update"]) for cell in cells] == [(0, "correct"), (0, "faulty"), (1, "correct")]
+    cells = list_configurations({"objective": ["cbow", "sg"], "update": ["correct", "faulty"]})
+    assert [tuple(cell.values()) for cell in cells] == [("cbow", "correct"), ("cbow", "faulty"), ("sg", "correct")]
     assert len(list_configurations({"exact": [False, True], "batch": [16, 32]})) == 3
 
 
@@ -51,7 +53,7 @@ def test_random_draws_are_distinct_the_same_for_a_seed_and_continue():
         ("alpha", "0.01..0.5", Range(0.01, 0.5)),
         ("window", "2..10", Range(2, 10)),
         ("ns_exponent", "-0.5..1", Range(-0.5, 1.0)),
-        ("sg", "cbow,sg", [0, 1]),
+        ("objective", "cbow,sg", ["cbow", "sg"]),
         ("update", "correct,faulty", ["correct", "faulty"]),
         ("sample", "0,1e-4", [0.0, 1e-4]),
     ],
@@ -72,8 +74,8 @@ def test_lists_and_ranges_are_read(name, written, values):
         ("alpha", "0.1..", "rate has ''"),
         ("alpha", "0.1,0.2..0.3", "rate has '0.1,0.2'"),
         ("alpha", "0.1..0.2..0.3", "two ends"),
-        ("sg", "0..1", "objective is '0'"),
-        ("sg", "glove", "it must be cbow or sg"),
+        ("objective", "0..1", "objective is '0..1'"),
+        ("objective", "glove", "it must be cbow or sg"),
     ],
 )
 def test_what_is_neither_list_nor_range_is_refused(name, written, message):
@@ -81,7 +83,7 @@ def test_what_is_neither_list_nor_range_is_refused(name, written, message):
 
 
 def test_a_sweep_knows_every_option_of_training():
-    settings = {field.name for field in dataclasses.fields(Settings)} - {"objective", "seed", "workers"}
+    settings = {field.name for field in dataclasses.fields(Settings)} - {"seed", "workers"}
     assert set(SWEEPABLE) == settings | set(MODEL_OPTIONS) | {"vector_size", "sg"}
     assert set(FIXABLE) - set(SWEEPABLE) == {"tokenize", "lowercase", "text_field", "workers"}
     assert set(PYTHON_NAMES.values()) <= set(SWEEPABLE) and set(ZERO_ONE_SWITCHES) < set(SWEEPABLE)

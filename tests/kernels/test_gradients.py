@@ -8,7 +8,7 @@ import pytest
 from mumon.kernels import cbow, noise, numerics, reference, skipgram
 from mumon.kernels.windows import sample_block
 from mumon.training.gradcheck import finite_differences
-from mumon.training.sampling import alias_table
+from mumon.training.sampling import build_alias_table
 
 V, D, K_NOISE = 7, 16, 3
 WEIGHTS = [1.0, 0.5, 2.0]
@@ -111,7 +111,7 @@ def shared_draws(alias, seed, n, shared, batch):
     return noise
 
 
-ALIAS = alias_table(np.array([0.3, 0.2, 0.1, 0.1, 0.1, 0.1, 0.1]))
+ALIAS = build_alias_table(np.array([0.3, 0.2, 0.1, 0.1, 0.1, 0.1, 0.1]))
 RATES = np.array([[1.0, 0.5, 2.0, 1.5, 0.25, 3.0, 0.75], [0.5, 3.0, 1.5, 1.0, 2.0, 0.25, 0.75]])  # one for every row
 SEED = np.uint64(2024)
 TINY = 1e-9  # a rate at which an update is the gradient: what changes meanwhile is of second order
@@ -257,7 +257,7 @@ def test_cbow_exact_follows_the_reference_step_by_step_at_a_real_rate():
     ids = random.choice(rows, steps, replace=False).astype(np.int32)
     places = np.arange(steps)
     left, right = np.maximum(places - 2, 0).astype(np.int32), np.minimum(places + 3, steps).astype(np.int32)
-    alias = alias_table(np.full(rows, 1 / rows))
+    alias = build_alias_table(np.full(rows, 1 / rows))
     noise = np.array(draws(alias, SEED, steps * K_NOISE)).reshape(-1, K_NOISE)
     source, target = matrices(1, rows)
     fast_source, fast_target = source.astype(np.float32), target.astype(np.float32)

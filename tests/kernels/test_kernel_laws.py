@@ -12,7 +12,7 @@ from mumon import WordVectors
 from mumon.kernels import cbow, reference, skipgram
 from mumon.kernels.layout import PADDING
 from mumon.kernels.noise import draw_negatives
-from mumon.training.sampling import alias_table
+from mumon.training.sampling import build_alias_table
 from mumon.vectors.neighbours import find_largest
 
 TINY = 1e-9  # a rate at which an update is the gradient: what changes meanwhile is of second order
@@ -49,7 +49,7 @@ def drawn(alias, seed, count):
 def test_blocks_of_any_shape_are_updated_by_the_reference_gradient(update, fast, block):
     V, D, columns, (negative, shared, batch), seed = block
     random = np.random.default_rng(seed)
-    alias, rates = alias_table(random.dirichlet(np.ones(V))), random.uniform(0.5, 2, (2, V))
+    alias, rates = build_alias_table(random.dirichlet(np.ones(V))), random.uniform(0.5, 2, (2, V))
     if seed % 2:  # both sides learn alike
         rates[0] = rates[1]
     given = rates[1] if seed % 2 else rates

@@ -19,25 +19,25 @@ from mumon.corpus.vocabulary import Vocabulary
 from mumon.corpus.word_table import ByteTable, TokenTable, rank_tables
 from mumon.errors import CorpusError, OptionError
 from mumon.kernels.hash_table import COUNT
-from mumon.training.engine import BLOCK_TOKENS, block_bounds
-from mumon.training.rates import default_alpha, heaviest_share
+from mumon.training.engine import BLOCK_TOKENS, cut_blocks
+from mumon.training.rates import compute_default_alpha, find_heaviest_share
 from mumon.training.run_state import BlockResult, Epoch, EpochTotals
 from mumon.training.sampling import (
     CERTAIN,
     NOISE,
     SAMPLE,
     TYPICAL_SHARE,
-    alias_table,
-    keep_chances,
-    noise_distribution,
-    row_rates,
-    stream_seed,
+    build_alias_table,
+    compute_keep_chances,
+    compute_noise_distribution,
+    compute_row_rates,
+    derive_seed,
 )
 from mumon.training.schedule import Schedule
 from mumon.training.settings import Settings
 from mumon.training.thread_runner import ThreadRunner
 from mumon.training.trainer import Trainer
-from mumon.training.weights import initial_rows, new_matrix
+from mumon.training.weights import allocate_matrix, fill_initial_rows
 from mumon.utils.progress import JsonProgress, Progress
 
 TOKENS = (1 << 32) + (1 << 31) + 12_345
@@ -92,8 +92,8 @@ class Reports(Progress):
 @pytest.fixture
 def trainer(corpus):
     vocabulary = Vocabulary.from_corpus(corpus, min_count=1)
-    source, target = new_matrix(len(vocabulary), 16), new_matrix(len(vocabulary), 16)
-    initial_rows(source, 16, np.arange(len(vocabulary)), 1)
+    source, target = allocate_matrix(len(vocabulary), 16), allocate_matrix(len(vocabulary), 16)
+    fill_initial_rows(source, 16, np.arange(len(vocabulary)), 1)
     lookup = vocabulary.lookup(corpus)
     runner = ThreadRunner(corpus, lookup, vocabulary.counts, source, target, Settings(sample=0))
     return Trainer(runner, Reports())
@@ -113,16 +113,16 @@ def test_tokens_beyond_2_to_the_32_are_read_where_they_are(corpus):
 
 def test_blocks_of_whole_sentences_reach_the_end_whatever_its_number(corpus):
     for offsets in (corpus.offsets, np.array([0, 9, 1 << 31, 1 << 32, 1 << 33, (1 << 33) + 7])):
-        bounds = block_bounds(offsets)
+        bounds = cut_blocks(offsets)
         assert bounds.dtype == np.int64 and bounds[0] == 0 and bounds[-1] == len(offsets) - 1
         assert (np.diff(bounds) > 0).all()
-    lengths = np.diff(corpus.offsets[block_bounds(corpus.offsets)])
+    lengths = np.diff(corpus.offsets[cut_blocks(corpus.offsets)])
     assert lengths.sum() == TOKENS and lengths.max() < BLOCK_TOKENS + MAX_SENTENCE
 
 
 def test_a_block_beyond_2_to_the_32_trains_the_words_that_stand_there(corpus, trainer):
     runner = trainer.runner
-    train = runner.block_trainer()
+    train = runner.make_block_trainer()
     for number, begin in enumerate(FAR):
         before = runner.source.copy()
         block = int(np.searchsorted(corpus.offsets[runner.bounds], begin + 10_000, side="right")) - 1
@@ -177,7 +177,7 @@ def test_a_writer_beyond_2_to_the_32_tokens_cuts_numbers_and_renumbers(tmp_path,
 def test_blocks_and_epochs_beyond_2_to_the_32_have_random_streams_of_their_own():
     edges = [0, 1, (1 << 31) - 1, 1 << 31, (1 << 32) - 1, 1 << 32, (1 << 32) + 1, 1 << 33, 1 << 40, (1 << 62) + 1]
     places = {(1, epoch, block, purpose) for epoch in edges for block in edges for purpose in (SAMPLE, NOISE)}
-    assert len({int(stream_seed(*place)) for place in places if place[1] < 1 << 32}) == 5 * len(edges) * 2
+    assert len({int(derive_seed(*place)) for place in places if place[1] < 1 << 32}) == 5 * len(edges) * 2
 
 
 def test_ten_million_blocks_have_a_rate_each_down_to_the_last():
@@ -192,7 +192,7 @@ def test_ten_million_blocks_have_a_rate_each_down_to_the_last():
 
 
 def test_the_default_rate_is_defined_for_any_number_of_tokens():
-    assert [default_alpha(Settings(), tokens) for tokens in (1 << 33, 1 << 63, 10**30)] == [0.075] * 3
+    assert [compute_default_alpha(Settings(), tokens) for tokens in (1 << 33, 1 << 63, 10**30)] == [0.075] * 3
 
 
 def test_tallies_count_whole_tokens_beyond_2_to_the_53():
@@ -257,18 +257,18 @@ def test_chances_and_rates_are_those_of_exact_arithmetic_though_the_counts_add_u
     shares = [Fraction(count, total) for count in larger]
     ratios = [float(Fraction(1e-3) / share) for share in shares]
     wanted = [min(math.sqrt(ratio) + ratio, 1.0) for ratio in ratios]
-    np.testing.assert_allclose(keep_chances(counts, 1e-3) / CERTAIN, wanted, rtol=1e-6)
+    np.testing.assert_allclose(compute_keep_chances(counts, 1e-3) / CERTAIN, wanted, rtol=1e-6)
     rates = [min(float(share / Fraction(TYPICAL_SHARE)) ** -0.25, 4.0) for share in shares]
-    np.testing.assert_allclose(row_rates(counts, 0.25), rates, rtol=1e-6)
+    np.testing.assert_allclose(compute_row_rates(counts, 0.25), rates, rtol=1e-6)
     kept = [float(share) * chance for share, chance in zip(shares, wanted, strict=True)]
     heaviest = max(k * rate for k, rate in zip(kept, rates, strict=True)) / sum(kept)
-    assert heaviest_share(counts, 1e-3, 0.25) == pytest.approx(heaviest, rel=1e-6)
-    assert default_alpha(Settings(), total, heaviest) == 0.075
+    assert find_heaviest_share(counts, 1e-3, 0.25) == pytest.approx(heaviest, rel=1e-6)
+    assert compute_default_alpha(Settings(), total, heaviest) == 0.075
 
     powers = [float(count) ** 0.75 for count in larger]
-    noise = noise_distribution(counts, 0.75)
+    noise = compute_noise_distribution(counts, 0.75)
     np.testing.assert_allclose(noise, np.array(powers) / sum(powers), rtol=1e-12)
-    drawn = alias_table(noise)
+    drawn = build_alias_table(noise)
     own = drawn[:, 0] / CERTAIN
     implied = own + np.bincount(drawn[:, 1], 1 - own, len(counts))
     np.testing.assert_allclose(implied / len(counts), noise, atol=1e-9)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mumon.kernels import products
 from mumon.kernels import row_ops as rows
 from mumon.kernels.jit import kernel
-from mumon.training.weights import new_matrix
+from mumon.training.weights import allocate_matrix
 
 V = 40
 
@@ -81,7 +81,7 @@ def test_row_operations_are_those_of_numpy_at_any_width(dtype, D):
 
 
 def test_a_nan_in_a_noise_row_is_seen():
-    target, h = new_matrix(4, 32), new_matrix(8, 32)
+    target, h = allocate_matrix(4, 32), allocate_matrix(8, 32)
     h[:], target[:] = 1, 1
     target[2, 5] = np.nan
     words, scores = np.array([0, 1, 2, 3], np.int32), np.zeros((8, 4), np.float32)

@@ -23,7 +23,7 @@ from mumon.kernels.layout import CACHE_LINE
 from mumon.models.callbacks import CallbackAny2Vec
 from mumon.training import memory
 from mumon.training.memory import check_memory
-from mumon.training.mmap_matrix import OutOfDiskError, map_zeros, matrices_directory
+from mumon.training.mmap_matrix import OutOfDiskError, find_matrices_directory, map_zeros
 from mumon.training.settings import Settings
 from mumon.utils.progress import Progress
 from tests.samples import COUNTS, VECTORS, WORDS, files_of, refused, small
@@ -53,7 +53,7 @@ def nameless():
     found = []
     for entry in Path("/proc/self/fd").iterdir():
         try:
-            if str(entry.readlink()).startswith(str(matrices_directory())):
+            if str(entry.readlink()).startswith(str(find_matrices_directory())):
                 found.append(512 * entry.stat().st_blocks)
         except FileNotFoundError:  # that of the listing itself
             continue
@@ -188,7 +188,7 @@ def test_room_is_reserved_at_once_and_given_back_with_the_last_user(cache):
     model = small(SENTENCES, epochs=1, matrices="disk", vector_size=100)
     sizes = nameless()
     assert len(sizes) == 2 and all(size >= model._state.source.nbytes for size in sizes)
-    assert not list(matrices_directory().iterdir())
+    assert not list(find_matrices_directory().iterdir())
     wv = model.wv
     del model
     assert len(nameless()) == 1 and wv.most_similar("w1")  # the vectors outlive the model, and its output matrix
@@ -206,7 +206,7 @@ def test_zeros_take_their_room_where_the_system_cannot_promise_it_too(promise, c
     zeros[-1] = 7  # it can be written to the last byte
     with largest_file(2_000_000):
         message = refused(lambda: map_zeros(3_000_001), "3,000,001 bytes do not fit into", error=OutOfDiskError)
-    assert str(matrices_directory()) in message and "MUMON_CACHE" in message and len(nameless()) == 1
+    assert str(find_matrices_directory()) in message and "MUMON_CACHE" in message and len(nameless()) == 1
 
 
 def test_a_disk_that_is_too_full_is_a_sentence_and_leaves_the_model_as_it_was(tmp_path, cache):
@@ -225,10 +225,8 @@ def test_a_cache_that_cannot_hold_them_is_named(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("MUMON_CACHE", str(tmp_path / "file"))
     message = refused(lambda: Word2Vec.from_vectors(WordVectors(WORDS, VECTORS), matrices="disk"), error=OutOfDiskError)
-    assert (
-        message
-        == f"no matrix can be kept in {matrices_directory()} (Not a directory); name another place with MUMON_CACHE"
-    )
+    folder = find_matrices_directory()
+    assert message == f"no matrix can be kept in {folder} (Not a directory); name another place with MUMON_CACHE"
 
 
 @linux
@@ -242,7 +240,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
     run = subprocess.run([sys.executable, "-c", program], env={**kernels, "MUMON_CACHE": str(cache)})
     assert run.returncode == -signal.SIGKILL
-    assert matrices_directory().is_dir() and not list(matrices_directory().iterdir())
+    assert find_matrices_directory().is_dir() and not list(find_matrices_directory().iterdir())
 
 
 # ---- memory
@@ -254,7 +252,7 @@ def test_memory_is_asked_for_the_words_and_the_disk_for_the_matrices(monkeypatch
     with pytest.raises(OutOfMemoryError):
         check_memory(100_000, 300, Settings(workers=1), notes)
     check_memory(100_000, 300, Settings(workers=1), notes, on_disk=True)
-    assert notes.notes == [f"2 matrices of 100,000 × 300 take 243 MB of disk in {matrices_directory()}"]
+    assert notes.notes == [f"2 matrices of 100,000 × 300 take 243 MB of disk in {find_matrices_directory()}"]
     with pytest.raises(OutOfMemoryError) as caught:
         check_memory(300_000, 300, Settings(workers=1), notes, on_disk=True)
     about = "the words of 2 matrices of 300,000 × 300 on disk and their training"
@@ -264,7 +262,7 @@ def test_memory_is_asked_for_the_words_and_the_disk_for_the_matrices(monkeypatch
 def test_more_than_the_disk_has_is_refused_with_both_numbers_before_anything_is_taken(monkeypatch, cache):
     monkeypatch.setattr(memory, "available_memory", lambda: None)
     message = refused(lambda: check_memory(10**11, 1000, Settings(), Progress(), on_disk=True), error=OutOfDiskError)
-    start = f"2 matrices of 100,000,000,000 × 1,000 need 806,400.0 GB of disk where {matrices_directory()} has "
+    start = f"2 matrices of 100,000,000,000 × 1,000 need 806,400.0 GB of disk where {find_matrices_directory()} has "
     assert message.startswith(start) and message.endswith(
         "B left; make room there, or name another place with MUMON_CACHE"
     )

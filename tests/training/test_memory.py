@@ -12,9 +12,9 @@ import pytest
 from mumon import Word2Vec
 from mumon.errors import MumonError, OutOfMemoryError
 from mumon.training import memory
-from mumon.training.memory import check_memory, training_bytes
+from mumon.training.memory import check_memory, compute_training_bytes
 from mumon.training.settings import Settings
-from mumon.training.weights import initial_rows, move_rows, new_matrix
+from mumon.training.weights import allocate_matrix, fill_initial_rows, move_rows
 from mumon.utils.progress import Progress
 
 MB = 1 << 20
@@ -52,7 +52,7 @@ def test_much_memory_is_told_and_too_much_is_refused_with_both_numbers(monkeypat
 
 @pytest.mark.parametrize("options", [{}, {"objective": "sg"}, {"exact": True}])
 def test_the_buffers_of_threads_count_for_few_words_of_many_dimensions(options):
-    one, many = (training_bytes(3, 10**6, Settings(workers=workers, **options)) for workers in (1, 8))
+    one, many = (compute_training_bytes(3, 10**6, Settings(workers=workers, **options)) for workers in (1, 8))
     assert one > 3 * 8_000_000 and many - one == 7 * (one - 3 * (8_000_000 + memory.WORD_BYTES))
 
 
@@ -69,7 +69,7 @@ def test_a_refused_merge_leaves_the_model_as_it_was(monkeypatch):
 MEASURE = """
 import pathlib, sys
 from mumon import Word2Vec
-from mumon.training.memory import training_bytes
+from mumon.training.memory import compute_training_bytes
 
 def peak():
     lines = pathlib.Path("/proc/self/status").read_text().splitlines()
@@ -85,7 +85,7 @@ pathlib.Path("/proc/self/clear_refs").write_text("5")
 before = peak()
 model = Word2Vec(corpus, **options)
 model.save(sys.argv[1])
-print(training_bytes(V, D, model.settings), peak() - before)
+print(compute_training_bytes(V, D, model.settings), peak() - before)
 """
 
 
@@ -101,8 +101,8 @@ def test_the_parts_in_which_rows_are_filled_change_nothing(monkeypatch):
     from mumon.training import weights as matrices
 
     def filled():
-        matrix, copy = new_matrix(9, 5), new_matrix(4, 5)
-        initial_rows(matrix, 5, np.array([0, 2, 3, 8]), seed=7)
+        matrix, copy = allocate_matrix(9, 5), allocate_matrix(4, 5)
+        fill_initial_rows(matrix, 5, np.array([0, 2, 3, 8]), seed=7)
         move_rows(matrix, copy, np.array([8, -1, 2, 3]))
         return matrix, copy
 

@@ -13,6 +13,7 @@ import pytest
 from mumon import Checkpoints, Word2Vec
 from mumon.errors import OptionError
 from mumon.estimate import TrainingPlan, estimate, throughput
+from mumon.experiments.sweep.space import list_configurations
 from mumon.kernels.jit import kernel
 from mumon.kernels.layout import row_bytes
 from mumon.kernels.noise import draw_words
@@ -150,6 +151,11 @@ def test_it_resumes_to_the_same_bytes(tmp_path):
     resumed = near(text, checkpoints=Checkpoints(tmp_path / "kept", resume=True), **options)
     np.testing.assert_array_equal(resumed.wv.vectors, whole.wv.vectors)
     np.testing.assert_array_equal(resumed.syn1neg, whole.syn1neg)
+
+
+def test_a_sweep_tries_it_beside_others():
+    cells = list_configurations({"objective": ["cbow", NAME], "update": ["correct", "faulty"]})
+    assert [tuple(cell.values()) for cell in cells] == [("cbow", "correct"), ("cbow", "faulty"), (NAME, "correct")]
 
 
 def test_it_is_estimated_also_by_the_processes_that_an_estimate_starts(tmp_path, monkeypatch):

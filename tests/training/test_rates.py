@@ -9,8 +9,8 @@ from mumon import Vocabulary, Word2Vec, corpus_from_sentences, random_walks
 from mumon.cli.demo import read_documentation
 from mumon.errors import MumonError, OptionError, TrainingError
 from mumon.training import trainer as training
-from mumon.training.rates import choose_alpha, default_alpha
-from mumon.training.sampling import MOST_RATE, row_rates
+from mumon.training.rates import choose_alpha, compute_default_alpha
+from mumon.training.sampling import MOST_RATE, compute_row_rates
 from tests.samples import small
 
 OBJECTIVES = {"correct": {}, "faulty": {"update": "faulty"}, "sg": {"sg": 1}, "sum": {"cbow_mean": 0}}
@@ -19,7 +19,7 @@ OBJECTIVES = {"correct": {}, "faulty": {"update": "faulty"}, "sg": {"sg": 1}, "s
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_the_rule_never_raises_the_rate_with_more_tokens_and_ends_at_the_papers(objective):
     settings = Word2Vec(**OBJECTIVES[objective]).settings
-    rates = [default_alpha(settings, 10**power) for power in range(13)]
+    rates = [compute_default_alpha(settings, 10**power) for power in range(13)]
     assert rates == sorted(rates, reverse=True)
     assert rates[-1] == (0.075 if objective == "correct" else 0.025)
     assert max(rates) <= 0.3
@@ -58,10 +58,10 @@ def test_a_failed_training_leaves_the_schedule_as_it_was(planted):
 
 def test_rare_words_take_larger_steps_and_exact_training_treats_all_alike():
     counts = np.array([10**8, 1000, 5, 0])
-    rates = row_rates(counts, 0.25)
+    rates = compute_row_rates(counts, 0.25)
     assert (np.diff(rates) >= 0).all() and rates[-1] == MOST_RATE and rates[0] < 0.1
-    assert row_rates(counts, 0).tolist() == [1, 1, 1, 1]
-    assert row_rates(np.array([50, 100]), 0.25)[0] == 1  # among few words, the rarest learns at alpha
+    assert compute_row_rates(counts, 0).tolist() == [1, 1, 1, 1]
+    assert compute_row_rates(np.array([50, 100]), 0.25)[0] == 1  # among few words, the rarest learns at alpha
     exponents = [Word2Vec(**o).settings.row_exponent for o in ({}, {"sg": 1}, {"exact": True}, {"rate_exponent": 0.1})]
     assert exponents == [0.25, 0.25, 0, 0.1]
 
@@ -70,7 +70,7 @@ def test_vectors_of_unknown_origin_are_trained_on_at_the_rate_of_a_large_corpus(
     wv = small(planted[:300], epochs=1).wv
     model = Word2Vec.from_vectors(wv, workers=1, min_count=1, epochs=1, progress=False)
     model.train(planted[:300])
-    assert model.alpha == pytest.approx(default_alpha(model.settings, 10**9), rel=1e-3)
+    assert model.alpha == pytest.approx(compute_default_alpha(model.settings, 10**9), rel=1e-3)
     model.save(tmp_path / "m")
     loaded = Word2Vec.load(tmp_path / "m", progress=False)
     loaded.train(planted[:300])
@@ -144,7 +144,7 @@ def test_ordinary_text_keeps_the_rate_that_was_fitted_on_ordinary_text(objective
     words = Vocabulary.from_corpus(corpus)
     settings, tokens = Word2Vec(**OBJECTIVES[objective]).settings, 5 * corpus.tokens
     chosen = choose_alpha(settings, tokens, corpus, words.counts, words.lookup(corpus))
-    assert chosen == default_alpha(settings, tokens, sentence=corpus.usual_length)
+    assert chosen == compute_default_alpha(settings, tokens, sentence=corpus.usual_length)
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)

@@ -8,7 +8,13 @@ from scipy import stats
 
 from mumon.kernels.noise import draw_negatives
 from mumon.kernels.windows import sample_block
-from mumon.training.sampling import CERTAIN, alias_table, keep_chances, noise_distribution, stream_seed
+from mumon.training.sampling import (
+    CERTAIN,
+    build_alias_table,
+    compute_keep_chances,
+    compute_noise_distribution,
+    derive_seed,
+)
 
 
 def shares(table):
@@ -24,16 +30,16 @@ def shares(table):
 @pytest.mark.parametrize("exponent", [0.75, 0.0, 1.0, -0.5])
 def test_the_alias_table_holds_the_distribution_exactly_rare_words_included(V, exponent):
     counts = (10**9 / np.arange(1, V + 1) ** 1.1).astype(np.int64) + 1
-    wanted = noise_distribution(counts, exponent)
+    wanted = compute_noise_distribution(counts, exponent)
     assert wanted.sum() == pytest.approx(1)
-    np.testing.assert_allclose(shares(alias_table(wanted)), wanted, rtol=1e-3 if V > 1000 else 1e-6)
+    np.testing.assert_allclose(shares(build_alias_table(wanted)), wanted, rtol=1e-3 if V > 1000 else 1e-6)
 
 
 def test_a_million_draws_pass_the_chi_square_test_rare_words_undistorted():
     counts = (10**7 / np.arange(1, 2001) ** 1.2).astype(np.int64) + 1
-    wanted = noise_distribution(counts, 0.75)
+    wanted = compute_noise_distribution(counts, 0.75)
     out = np.empty(1_000_000, np.int64)
-    draw_negatives(alias_table(wanted), np.uint64(7), out)
+    draw_negatives(build_alias_table(wanted), np.uint64(7), out)
     seen = np.bincount(out, minlength=2000)
     assert stats.chisquare(seen, 1e6 * wanted).pvalue > 1e-3
     rare = slice(1000, 2000)
@@ -41,9 +47,9 @@ def test_a_million_draws_pass_the_chi_square_test_rare_words_undistorted():
 
 
 def test_streams_are_pure_functions_of_where_they_are_used():
-    seeds = {int(stream_seed(s, e, b, p)) for s in range(3) for e in range(3) for b in range(3) for p in range(3)}
+    seeds = {int(derive_seed(s, e, b, p)) for s in range(3) for e in range(3) for b in range(3) for p in range(3)}
     assert len(seeds) == 81
-    assert stream_seed(1, 2, 3, 0) == stream_seed(1, 2, 3, 0)
+    assert derive_seed(1, 2, 3, 0) == derive_seed(1, 2, 3, 0)
 
 
 def blocks(sentences, keep=None, window=5, shrink=True, shuffle=False, seed=1, lookup=None):
@@ -61,14 +67,14 @@ def blocks(sentences, keep=None, window=5, shrink=True, shuffle=False, seed=1, l
 
 def test_subsampling_keeps_each_word_with_its_promised_chance():
     counts = np.array([900_000, 90_000, 10_000])
-    keep = keep_chances(counts, 1e-2)
+    keep = compute_keep_chances(counts, 1e-2)
     f = counts / counts.sum()
     expected = np.minimum(np.sqrt(1e-2 / f) + 1e-2 / f, 1)
     np.testing.assert_allclose(keep / CERTAIN, expected, rtol=1e-6)
     ids, *_ = blocks([np.repeat([0, 1, 2], 100_000)], keep)
     seen = np.bincount(ids, minlength=3) / 100_000
     np.testing.assert_allclose(seen, expected, atol=0.006)
-    assert (keep_chances(counts, 0) == CERTAIN).all()
+    assert (compute_keep_chances(counts, 0) == CERTAIN).all()
 
 
 def test_windows_are_uniform_and_stop_at_sentence_ends():

@@ -275,7 +275,7 @@ def kernel_calls(monkeypatch, sentences, **options):
         calls.append({"ids": ids.copy(), "alias": alias, "alpha": float(alpha), "seed": int(seed)})
         return 1.0, 1
 
-    monkeypatch.setattr(engine, "training_kernel", lambda settings: ("spy", spy))
+    monkeypatch.setattr(engine, "load_kernel", lambda settings: ("spy", spy))
     small(sentences, **options)
     return calls
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # Options by their names on the command line, in the order in which the grid runs: the rate changes fastest, so that
 # the curves are finished one after the other.
 PYTHON_NAMES = {
-    "objective": "sg",
+    "objective": "objective",
     "update": "update",
     "dim": "vector_size",
     "window": "window",

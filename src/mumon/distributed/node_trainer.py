@@ -17,11 +17,11 @@ from mumon.corpus import EncodedCorpus
 from mumon.distributed.parts import find_rows
 from mumon.distributed.replica import ChangesPair, Replica, combine, compute_paces
 from mumon.distributed.rounds import Stretch
-from mumon.training.engine import Engine, Ids, TrainBlock, block_bounds
+from mumon.training.engine import Engine, Ids, TrainBlock, cut_blocks
 from mumon.training.memory import check_memory
 from mumon.training.run_state import BlockResult
 from mumon.training.settings import Settings
-from mumon.training.weights import Matrix, new_matrix
+from mumon.training.weights import Matrix, allocate_matrix
 from mumon.utils.progress import Progress
 
 CACHED_LOOKUPS = 64  # tables from the words of a part to rows
@@ -98,7 +98,7 @@ class NodeTrainer:
         """
         columns = source.shape[1]
         check_memory(2 * len(source), columns, job.settings, Progress())  # current and agreed
-        matrices = new_matrix(len(source), columns), new_matrix(len(target), columns)
+        matrices = allocate_matrix(len(source), columns), allocate_matrix(len(target), columns)
         for matrix, rows in zip(matrices, (source, target), strict=True):
             matrix[:, :columns] = rows
         self._job, self._pool = job, ThreadPoolExecutor(job.settings.workers, "mumon")
@@ -195,7 +195,7 @@ class NodeTrainer:
             return None
         stretch, (first_rate, last_rate) = task.stretch, task.rates
         corpus, lookup, first_block = *self._open_part(part), part[2]
-        bounds, tickets = block_bounds(corpus.offsets), itertools.count(stretch.first)
+        bounds, tickets = cut_blocks(corpus.offsets), itertools.count(stretch.first)
         blocks = stretch.last - stretch.first
 
         def run(train: TrainBlock) -> list[BlockResult]:
@@ -207,7 +207,7 @@ class NodeTrainer:
 
         threads = min(self._job.settings.workers, blocks)
         trainers: list[Callable[..., Any]] = [
-            self._replica.build_block_trainer(corpus, lookup, bounds, first_block) for _ in range(threads)
+            self._replica.make_block_trainer(corpus, lookup, bounds, first_block) for _ in range(threads)
         ]
         done = [block for blocks_ in self._pool.map(run, trainers) for block in blocks_]
         return BlockResult(

@@ -17,7 +17,7 @@ from mumon.corpus.encode import CorpusWriter
 from mumon.corpus.shards import Shard, read_shard
 from mumon.corpus.text import prepare
 from mumon.corpus.word_table import ByteTable
-from mumon.training.engine import block_bounds
+from mumon.training.engine import cut_blocks
 
 PART_TOKENS = 2_000_000  # 8 MB of ids: many parts per epoch, but few enough for the driver to keep track of
 SAMPLES_PER_PART, SAMPLE_TOKENS = 16, 128  # consecutive tokens, which the rule for learning rates needs
@@ -117,7 +117,7 @@ def describe_part(data: PartData, words: Any, replaced: int = 0) -> PartMetadata
     for array in (data.ids, data.offsets):
         digest.update(array.data)
     digest.update(b"\n".join(words.to_pylist()))
-    blocks = np.diff(data.offsets[block_bounds(data.offsets)])
+    blocks = np.diff(data.offsets[cut_blocks(data.offsets)])
     return PartMetadata(
         len(data.ids), len(lengths), float(lengths @ lengths), replaced, blocks, samples, digest.hexdigest()
     )

@@ -69,7 +69,7 @@ class Replica:
         self._sent: list[ChangesPair] = []  # changes of the last exchange, which are not agreed yet
         self._paces = compute_paces(engine, 0.0, 1)
 
-    def build_block_trainer(
+    def make_block_trainer(
         self, corpus: EncodedCorpus, lookup: Ids, bounds: npt.NDArray[np.int64], first_block: int = 0
     ) -> TrainBlock:
         """Build a function that trains one block, in one thread, and counts the updates of each row.
@@ -96,7 +96,7 @@ class Replica:
             count_rows(ids, self.updates)
             self._trained += len(ids)
 
-        return self.engine.trainer(corpus, lookup, bounds, first_block, count_updates)
+        return self.engine.make_block_trainer(corpus, lookup, bounds, first_block, count_updates)
 
     def take_changes(self, rows: int, shares: int, alpha: float, replicas: int) -> list[ChangesPair]:
         """Take the changes of the first rows, which then count as sent until `apply` or `withdraw`.
@@ -213,7 +213,7 @@ def compute_paces(engine: Engine, alpha: float, replicas: int) -> tuple[Paces, P
         The pace of each source row and of each target row (see `mumon.kernels.exchange`).
     """
     settings, words = engine.settings, len(engine.source)
-    per_token = settings.record.gradients(settings, 2 * settings.window)
+    per_token = settings.objective_record.gradients(settings, 2 * settings.window)
     source, target = (pace * gradients for pace, gradients in zip(PACE_PER_RATE, per_token, strict=True))
     alpha *= replicas
     return np.full(words, source * alpha, np.float32), np.full(words, target * alpha, np.float32)

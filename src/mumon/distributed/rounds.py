@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from mumon.training.sampling import CERTAIN, keep_chances
+from mumon.training.sampling import CERTAIN, compute_keep_chances
 
 # Rounds between two exchanges of a row: rows of frequent words are exchanged in every round, those of less frequent
 # words in every fourth, and all others in every 16th.
@@ -80,7 +80,7 @@ class Tiers:
         >>> Tiers.from_counts(np.array([900_000, 9_000, 100, 5]), sample=0, sync_every=1_000).ends
         (2, 3, 4)
         """
-        kept = counts * (keep_chances(counts, sample) / CERTAIN)
+        kept = counts * (compute_keep_chances(counts, sample) / CERTAIN)
         expected = sync_every * kept / max(float(counts.sum(dtype=np.float64)), 1.0)
         often = [np.flatnonzero(every * expected >= MIN_UPDATES) for every in TIER_PERIODS[:-1]]
         return cls((*(int(rows[-1]) + 1 if len(rows) else 0 for rows in often), len(counts)))

@@ -12,7 +12,7 @@ from mumon.distributed.epoch import ClusterEpoch, ClusterState
 from mumon.distributed.node_pool import NodePool
 from mumon.distributed.rounds import Tiers, choose_sync_every, plan_epoch
 from mumon.errors import CorpusError
-from mumon.training.engine import training_kernel
+from mumon.training.engine import load_kernel
 from mumon.training.run_state import RunPosition
 from mumon.training.schedule import Schedule
 from mumon.training.settings import Settings
@@ -94,7 +94,7 @@ class ClusterRunner:
         """Say that nodes compile the kernel first, if this machine has not yet."""
         from mumon.kernels.jit import is_compiled
 
-        if not is_compiled(training_kernel(self._settings)[0]):  # on this machine; the others are not asked
+        if not is_compiled(load_kernel(self._settings)[0]):  # on this machine; the others are not asked
             progress.note("nodes compile the training kernel, once for each machine …")
 
     def run_epoch(self, epoch: int, schedule: Schedule, position: RunPosition, control: EpochControl) -> None:

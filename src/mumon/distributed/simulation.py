@@ -13,7 +13,7 @@ import numpy.typing as npt
 from mumon.corpus import EncodedCorpus
 from mumon.distributed.replica import ChangesPair, Replica, combine, compute_paces
 from mumon.distributed.rounds import Stretch, Tiers, plan_epoch
-from mumon.training.engine import Engine, Ids, TrainBlock, block_bounds
+from mumon.training.engine import Engine, Ids, TrainBlock, cut_blocks
 from mumon.training.schedule import Schedule
 from mumon.training.settings import Settings
 from mumon.training.weights import Matrix
@@ -75,7 +75,7 @@ class Simulation:
         engines = [Engine(counts, source.copy(), target.copy(), settings) for _ in range(replicas)]
         self.replicas = [Replica(engine, columns, (source, target)) for engine in engines]
         self.tiers = Tiers.from_counts(counts, settings.sample, sync_every)
-        self.bounds = block_bounds(corpus.offsets)
+        self.bounds = cut_blocks(corpus.offsets)
         blocks = np.diff(corpus.offsets[self.bounds])
         parts = np.array_split(np.arange(len(blocks)), replicas)
         self._firsts = [int(part[0]) for part in parts]
@@ -103,7 +103,7 @@ class Simulation:
         """
         progress.start("training", epochs * self.corpus.tokens, "tokens")
         nodes, loss = len(self.replicas), float("nan")
-        trainers = [r.build_block_trainer(self.corpus, self.lookup, self.bounds) for r in self.replicas]
+        trainers = [r.make_block_trainer(self.corpus, self.lookup, self.bounds) for r in self.replicas]
         for epoch in range(epochs):
             now, total, counted, done = replace(schedule, done=schedule.done + epoch), 0.0, 0, 0
             for first in range(0, len(self.plan), nodes):

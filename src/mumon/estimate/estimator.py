@@ -15,7 +15,7 @@ from mumon.estimate.throughput import Speed, measure_speed
 from mumon.formats import format_for
 from mumon.kernels.layout import row_bytes
 from mumon.training.checkpoints import CHECKPOINTS_KEPT, Every
-from mumon.training.memory import training_bytes
+from mumon.training.memory import compute_training_bytes
 from mumon.training.session import Merge
 from mumon.training.settings import Settings
 from mumon.utils.memory import available_memory
@@ -160,11 +160,11 @@ def _estimate_memory(plan: TrainingPlan, text: Text, started: TrialRun) -> dict[
     types = started.types, text.types
     tables = [_sum_table_bytes(each, length, settings) for each in types]
     unreleased = [0 if text.sample.encoded else _sum_unreleased_bytes(each, length, settings) for each in types]
-    small = training_bytes(started.words, columns, settings)
+    small = compute_training_bytes(started.words, columns, settings)
     small += _sum_mapped_bytes(started.sentences, started.types, length)
     fixed = max((started.peak_bytes or 0) - max(small + unreleased[0], tables[0]), 0)
     rows = 2 * text.words * row_bytes(columns)
-    words = training_bytes(text.words, columns, settings) - rows + unreleased[1]
+    words = compute_training_bytes(text.words, columns, settings) - rows + unreleased[1]
     if model.matrices == "disk":
         rows = 2 * text.project(text.words).count_hot_rows(HOT_SHARE) * row_bytes(columns)
     if plan.nodes > 1:  # each node has its own, and a copy that all nodes agree on

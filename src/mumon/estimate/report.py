@@ -59,7 +59,7 @@ def format_lines(found: Estimate) -> list[str]:
     remarks = {"training": f"{passes}, {format_number(speed.tokens_per_second)} tokens/s{nodes}"}
     if text.sample.encoded:
         remarks["reading"] = "an earlier run has encoded it"
-    kind = settings.record.title
+    kind = settings.objective_record.title
     threads = f"{settings.workers} thread{'s' * (settings.workers > 1)}"
     table = [
         f"{format_number(text.tokens)} tokens, {format_number(text.sentences)} sentences; "

@@ -15,7 +15,7 @@ from mumon.training.schedule import Schedule
 from mumon.training.settings import Settings
 from mumon.training.thread_runner import ThreadRunner
 from mumon.training.trainer import Trainer
-from mumon.training.weights import new_matrix
+from mumon.training.weights import allocate_matrix
 from mumon.utils.memory import available_memory
 from mumon.utils.progress import Progress
 from mumon.utils.threads import available_cores
@@ -110,7 +110,7 @@ def _time_token(
     sample: EncodedCorpus, projection: VocabProjection, columns: int, settings: Settings, needed: float, seconds: float
 ) -> tuple[float, float]:
     """Return the time of one token, averaged over `seconds` of training, and the threads' share of the processors."""
-    source, target = (new_matrix(len(projection.counts), columns) for _ in range(2))
+    source, target = (allocate_matrix(len(projection.counts), columns) for _ in range(2))
     source[:, :columns], target[:] = 0.5 / columns, 0  # touch every page now, not while the clock runs
 
     def train(part: EncodedCorpus, epochs: int) -> float:

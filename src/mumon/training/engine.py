@@ -10,7 +10,15 @@ import numpy.typing as npt
 
 from mumon.corpus import EncodedCorpus
 from mumon.training.run_state import BlockResult
-from mumon.training.sampling import NOISE, SAMPLE, alias_table, keep_chances, noise_distribution, row_rates, stream_seed
+from mumon.training.sampling import (
+    NOISE,
+    SAMPLE,
+    build_alias_table,
+    compute_keep_chances,
+    compute_noise_distribution,
+    compute_row_rates,
+    derive_seed,
+)
 from mumon.training.settings import Settings
 from mumon.training.weights import Matrix
 
@@ -46,11 +54,11 @@ class Engine:
         locks: npt.NDArray[np.float32] | None = None,
     ) -> None:
         self.source, self.target, self.settings = source, target, settings
-        self.noise = noise_distribution(counts, settings.ns_exponent)
-        self.keep = keep_chances(counts, settings.sample)
-        self.alias = alias_table(self.noise)
-        self.row_rates = row_rates(counts, settings.row_exponent)
-        self.name, self._kernel = training_kernel(settings)
+        self.noise = compute_noise_distribution(counts, settings.ns_exponent)
+        self.keep = compute_keep_chances(counts, settings.sample)
+        self.alias = build_alias_table(self.noise)
+        self.row_rates = compute_row_rates(counts, settings.row_exponent)
+        self.name, self._kernel = load_kernel(settings)
         self.lock(locks)
 
     def lock(self, locks: npt.NDArray[np.float32] | None) -> None:
@@ -58,7 +66,7 @@ class Engine:
         rates = self.row_rates
         self.rates = rates if locks is None else np.stack([rates * locks, rates]).astype(np.float32)
 
-    def trainer(
+    def make_block_trainer(
         self,
         corpus: EncodedCorpus,
         lookup: Ids,
@@ -75,7 +83,7 @@ class Engine:
         lookup
             The row of each word of the corpus, -1 for none.
         bounds
-            The sentences at which blocks begin (`block_bounds`).
+            The sentences at which blocks begin (`cut_blocks`).
         first_block
             The number of the corpus's first block in a larger text of which it is a part, so that no two parts have the
             same random draws.
@@ -98,13 +106,13 @@ class Engine:
             begin, end, number = int(starts[0]), int(starts[-1]), first_block + block
             n = sample_block(
                 corpus.read(begin, end), starts - begin, 0, len(starts) - 1, lookup, self.keep, window,
-                settings.shrink_windows, settings.shuffle, stream_seed(settings.seed, epoch, number, SAMPLE),
+                settings.shrink_windows, settings.shuffle, derive_seed(settings.seed, epoch, number, SAMPLE),
                 ids, left, right,
             )  # fmt: skip
             loss, counted = self._kernel(
                 self.source, self.target, ids[:n], left[:n], right[:n], self.alias,
                 self.rates, np.float32(alpha),
-                stream_seed(settings.seed, epoch, number, NOISE),
+                derive_seed(settings.seed, epoch, number, NOISE),
             )  # fmt: skip
             if seen is not None:
                 seen(ids[:n])
@@ -113,7 +121,7 @@ class Engine:
         return train
 
 
-def block_bounds(offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def cut_blocks(offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return the sentences at which blocks begin, and the end: blocks are whole sentences of nearly equal length."""
     tokens = int(offsets[-1])
     size = min(max(tokens // BLOCKS_PER_EPOCH, MIN_BLOCK_TOKENS), BLOCK_TOKENS)
@@ -121,9 +129,9 @@ def block_bounds(offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return np.asarray(np.unique(np.append(bounds, len(offsets) - 1)), np.int64)
 
 
-def training_kernel(settings: Settings) -> tuple[str, Callable[..., tuple[float, int]]]:
+def load_kernel(settings: Settings) -> tuple[str, Callable[..., tuple[float, int]]]:
     """Return the name of the kernel that the settings ask for, and a function of what changes from block to block."""
-    objective = settings.record
+    objective = settings.objective_record
     function: Any = objective.kernel(settings.exact)
     switches = objective.kernel_switches(settings)
     noise = (settings.negative,) if settings.exact else (settings.negative, settings.shared_negatives, settings.batch)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from mumon.kernels.layout import PADDING
 from mumon.training.objectives import OBJECTIVES, Window, find_objective
-from mumon.training.sampling import alias_table
+from mumon.training.sampling import build_alias_table
 from mumon.training.settings import Settings
 from mumon.utils.validation import check_integer
 
@@ -147,13 +147,13 @@ def _make_problem(contexts: int, negative: int, dim: int, seed: int) -> Problem:
     source, target = (random.normal(0, 0.3, (max(WORDS, length), dim)) for _ in range(2))
     chances = np.full(len(source), 1 / len(source))
     centres, left, right = (np.asarray(column, np.int32) for column in (ids, starts, starts + length))
-    return Problem(source, target, centres, left, right, alias_table(chances), negative, np.uint64(seed + 1))
+    return Problem(source, target, centres, left, right, build_alias_table(chances), negative, np.uint64(seed + 1))
 
 
 def _make_loss(problem: Problem, settings: Settings) -> Callable[[], float]:
     """Return the loss of all windows as a function of the matrices, with the noise words that the kernel draws."""
     contexts, k = problem.contexts(), problem.negative
-    objective, shared, batch = settings.record, settings.shared_negatives, settings.batch
+    objective, shared, batch = settings.objective_record, settings.shared_negatives, settings.batch
     if settings.exact:  # fresh ones for each pair of a vector and a word
         weights = [1.0] * k
         pairs = [objective.pairs(len(context)) for context in contexts]
@@ -172,13 +172,13 @@ def _make_loss(problem: Problem, settings: Settings) -> Callable[[], float]:
 
 def _take_step(problem: Problem, settings: Settings) -> tuple[Array, Array]:
     """Return what the kernel takes from each matrix, per unit of its rate."""
-    from mumon.training.engine import training_kernel
+    from mumon.training.engine import load_kernel
 
     rows, dim = problem.source.shape
     # Kernels read whole cache lines.
     source, target = (np.zeros((rows, -(-dim // PADDING) * PADDING)) for _ in range(2))
     source[:, :dim], target[:, :dim] = problem.source, problem.target
-    _, kernel = training_kernel(settings)
+    _, kernel = load_kernel(settings)
     columns = (problem.ids, problem.left, problem.right)
     kernel(source, target, *columns, problem.alias, np.ones(rows), TINY, problem.seed)
     return (problem.source - source[:, :dim]) / TINY, (problem.target - target[:, :dim]) / TINY

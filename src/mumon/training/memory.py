@@ -9,7 +9,7 @@ import shutil
 
 from mumon.errors import OutOfMemoryError
 from mumon.kernels.layout import row_bytes
-from mumon.training.mmap_matrix import MAKE_ROOM, OutOfDiskError, matrices_directory
+from mumon.training.mmap_matrix import MAKE_ROOM, OutOfDiskError, find_matrices_directory
 from mumon.training.settings import Settings
 from mumon.utils.memory import available_memory, format_bytes
 from mumon.utils.progress import Progress
@@ -33,7 +33,7 @@ def check_memory(words: int, columns: int, settings: Settings, progress: Progres
     on_disk
         Whether the matrices are on disk: they then must fit there, and take no memory.
     """
-    needed, free = training_bytes(words, columns, settings), available_memory()
+    needed, free = compute_training_bytes(words, columns, settings), available_memory()
     about = f"2 matrices of {words:,} × {columns:,}"
     size = 2 * words * row_bytes(columns) if on_disk else 0
     needed -= size
@@ -45,26 +45,26 @@ def check_memory(words: int, columns: int, settings: Settings, progress: Progres
         )
     if on_disk:
         _check_disk(size, about)
-        progress.note(f"{about} take {format_bytes(size)} of disk in {matrices_directory()}")
+        progress.note(f"{about} take {format_bytes(size)} of disk in {find_matrices_directory()}")
     if needed >= REPORTED_BYTES:
         progress.note(f"{subject} and their training take {format_bytes(needed)} of memory")
 
 
 def _check_disk(needed: int, about: str) -> None:
     """Refuse matrices that do not fit on the disk, before the first byte is taken."""
-    there = matrices_directory()
+    there = find_matrices_directory()
     while not there.exists() and there != there.parent:
         there = there.parent
     free = shutil.disk_usage(there).free
     if needed > free:
         raise OutOfDiskError(
-            f"{about} need {format_bytes(needed)} of disk where {matrices_directory()} has {format_bytes(free)} left; "
-            f"{MAKE_ROOM}"
+            f"{about} need {format_bytes(needed)} of disk where {find_matrices_directory()} has {format_bytes(free)} "
+            f"left; {MAKE_ROOM}"
         )
 
 
-def training_bytes(words: int, columns: int, settings: Settings) -> int:
+def compute_training_bytes(words: int, columns: int, settings: Settings) -> int:
     """Return the bytes that a model takes while it is trained, beyond its corpus and Python itself."""
-    return words * (2 * row_bytes(columns) + WORD_BYTES) + settings.workers * settings.record.buffer_bytes(
+    return words * (2 * row_bytes(columns) + WORD_BYTES) + settings.workers * settings.objective_record.buffer_bytes(
         settings, columns
     )

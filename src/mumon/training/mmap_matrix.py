@@ -34,7 +34,7 @@ class OutOfDiskError(MumonError, OSError):
     """A matrix does not fit on the disk, or cannot be put there."""
 
 
-def matrices_directory() -> Path:
+def find_matrices_directory() -> Path:
     """Return the folder of all matrices on disk; it looks empty, because they have no names."""
     return paths.cache_directory() / "matrices"
 
@@ -73,12 +73,12 @@ def gather_on_disk(source: Source) -> LoadedVectors:
 def _open_nameless_file() -> IO[bytes]:
     """Open an empty file that vanishes when it, and what is mapped of it, is closed."""
     try:
-        matrices_directory().mkdir(parents=True, exist_ok=True)
-        return tempfile.TemporaryFile(dir=matrices_directory(), buffering=0)
+        find_matrices_directory().mkdir(parents=True, exist_ok=True)
+        return tempfile.TemporaryFile(dir=find_matrices_directory(), buffering=0)
     except OSError as error:
         raise OutOfDiskError(
-            f"no matrix can be kept in {matrices_directory()} ({error.strerror or error}); name another place with "
-            "MUMON_CACHE"
+            f"no matrix can be kept in {find_matrices_directory()} ({error.strerror or error}); name another place "
+            "with MUMON_CACHE"
         ) from None
 
 
@@ -117,4 +117,4 @@ def _describe_full_disk(error: OSError, size: int) -> OSError:
     if error.errno not in DISK_FULL_ERRNOS:
         return error
     reason = os.strerror(error.errno or 0)
-    return OutOfDiskError(f"{size:,} bytes do not fit into {matrices_directory()} ({reason}); {MAKE_ROOM}")
+    return OutOfDiskError(f"{size:,} bytes do not fit into {find_matrices_directory()} ({reason}); {MAKE_ROOM}")

@@ -15,7 +15,7 @@ from mumon.corpus.vocabulary import Counts, Vocabulary
 from mumon.errors import MumonError, OptionError
 from mumon.training.memory import check_memory
 from mumon.training.settings import Settings
-from mumon.training.weights import FillProgress, Matrix, copy_rows, initial_rows, move_rows, new_matrix
+from mumon.training.weights import FillProgress, Matrix, allocate_matrix, copy_rows, fill_initial_rows, move_rows
 from mumon.utils.progress import Progress, choose_progress
 from mumon.vectors.word_vectors import WordVectors
 
@@ -124,7 +124,7 @@ class ModelState:
         """Give both matrices their first values again, for the same words."""
         self.take_over_changes()
         rows = np.arange(len(self.require_vocabulary()))
-        initial_rows(self.source, self.vector_size, rows, self.settings.seed)
+        fill_initial_rows(self.source, self.vector_size, rows, self.settings.seed)
         self.target[:] = 0
         self._wv.fill_norms(force=True)
 
@@ -159,13 +159,13 @@ class ModelState:
         known = np.full(len(vocabulary), -1) if old is None else old.rows_of(vocabulary.words)
         with choose_progress(self.progress) if progress is None else nullcontext(progress) as shown:
             check_memory(len(vocabulary), columns, self.settings, shown, self.on_disk)
-            source, target = (new_matrix(len(vocabulary), columns, self.on_disk) for _ in range(2))
+            source, target = (allocate_matrix(len(vocabulary), columns, self.on_disk) for _ in range(2))
             stays = old is not None and vectors is None
             filled = FillProgress(source, 1 + stays + (output is not None or old is not None), shown)
             if vectors is not None:
                 copy_rows(vectors, source, columns, filled)
             else:
-                initial_rows(source, columns, np.flatnonzero(known < 0), self.settings.seed, filled)
+                fill_initial_rows(source, columns, np.flatnonzero(known < 0), self.settings.seed, filled)
             if output is not None:
                 copy_rows(output, target, columns, filled)
             elif old is not None:
@@ -263,7 +263,7 @@ class ModelState:
 
     def _lay_out(self, rows: Matrix) -> Matrix:
         """Copy rows into a matrix as training needs it."""
-        matrix = new_matrix(len(rows), self.vector_size, self.on_disk)
+        matrix = allocate_matrix(len(rows), self.vector_size, self.on_disk)
         copy_rows(rows, matrix, self.vector_size)
         return matrix
 

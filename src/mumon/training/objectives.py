@@ -81,9 +81,9 @@ class RateRule:
         trained at 0.6, with norms already growing, and diverged at 0.8, for every window from 5 to 40.
     safe_crowd
         Many noise words, or a word that returns within a batch, multiply a step: rate × crowding
-        (`rates.crowding`), × C where nothing divides by it, × negative / 5 stays below this. Walks on rings, paths and
-        trees and sessions among few items, with 5 … 60 noise words, had growing norms from about 2 (skip-gram) and 2.6
-        on; ordinary text is below.
+        (`rates.measure_crowding`), × C where nothing divides by it, × negative / 5 stays below this. Walks on rings,
+        paths and trees and sessions among few items, with 5 … 60 noise words, had growing norms from about 2
+        (skip-gram) and 2.6 on; ordinary text is below.
     shorter_steps
         Whether the same rate gives shorter steps here than in word2vec.c, gensim and fastText, so that a rate
         from their world is too low.

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mumon.corpus import EncodedCorpus
-from mumon.training.sampling import CERTAIN, keep_chances, row_rates
+from mumon.training.sampling import CERTAIN, compute_keep_chances, compute_row_rates
 from mumon.training.settings import Settings
 
 # The steps that a fast kernel adds up before any is seen must not add up to more than this many times a gradient:
@@ -49,11 +49,11 @@ def choose_alpha(
     """
     words = (counts, settings.sample, settings.row_exponent)
     pieces = (lookup[piece] for piece in corpus.pieces(settings.batch))
-    crowd = 1.0 if settings.exact else crowding(pieces, *words)
-    return default_alpha(settings, tokens, heaviest_share(*words), corpus.usual_length, crowd)
+    crowd = 1.0 if settings.exact else measure_crowding(pieces, *words)
+    return compute_default_alpha(settings, tokens, find_heaviest_share(*words), corpus.usual_length, crowd)
 
 
-def default_alpha(
+def compute_default_alpha(
     settings: Settings, tokens: int, heaviest_share: float = 0.0, sentence: float = math.inf, crowding: float = 1.0
 ) -> float:
     """Return the rate to start from when the user names none.
@@ -65,22 +65,22 @@ def default_alpha(
     tokens
         To be trained, epochs included.
     heaviest_share
-        The largest share of the trained tokens that one word has (`heaviest_share`).
+        The largest share of the trained tokens that one word has (`find_heaviest_share`).
     sentence
         The usual length of a sentence. Windows end with their sentence, so a wider one is no wider than that.
     crowding
-        How often words return within a few tokens (`crowding`).
+        How often words return within a few tokens (`measure_crowding`).
 
     Returns
     -------
     float
 
-    >>> [round(default_alpha(Settings(), tokens), 3) for tokens in (10**6, 10**8, 10**9, 10**10)]
+    >>> [round(compute_default_alpha(Settings(), tokens), 3) for tokens in (10**6, 10**8, 10**9, 10**10)]
     [0.3, 0.13, 0.075, 0.075]
-    >>> round(default_alpha(Settings(), 10**6, heaviest_share=0.5), 3)
+    >>> round(compute_default_alpha(Settings(), 10**6, heaviest_share=0.5), 3)
     0.023
     """
-    objective = settings.record
+    objective = settings.objective_record
     rule = objective.rate_rule(settings)
     rate = rule.at(tokens)
     if settings.exact:
@@ -97,25 +97,25 @@ def default_alpha(
     return min(rate, SAFE_STEPS / steps)
 
 
-def warn_of_low_rate(settings: Settings, alpha: float, tokens: int, sentence: float) -> str | None:
+def advise_on_low_rate(settings: Settings, alpha: float, tokens: int, sentence: float) -> str | None:
     """Return advice if a rate is too low for an objective whose steps are shorter than gensim's; None if it is not.
 
     Parameters
     ----------
     settings, tokens, sentence
-        As for `default_alpha`.
+        As for `compute_default_alpha`.
     alpha
         The rate that the user gave.
     """
-    if not settings.record.rate_rule(settings).shorter_steps:
+    if not settings.objective_record.rate_rule(settings).shorter_steps:
         return None
-    usual = default_alpha(settings, tokens, sentence=sentence)
+    usual = compute_default_alpha(settings, tokens, sentence=sentence)
     if LOW_RATE_FACTOR * alpha > usual:
         return None
     return f"alpha={alpha:g} is low for the correct update, which {usual:.2g} suits here; leave it out"
 
 
-def crowding(
+def measure_crowding(
     pieces: Iterable[npt.NDArray[np.int32]], counts: npt.NDArray[np.int64], sample: float, exponent: float
 ) -> float:
     """Return how often a token's word occurs among the same few tokens, itself included, in the most crowded pieces.
@@ -125,10 +125,10 @@ def crowding(
     that turns back and a session among few items repeat words that are rare in the whole text.
 
     >>> walk, text = np.array([4, 5, 4, 5], np.int32), np.array([4, 5, 6, 7], np.int32)
-    >>> [crowding([piece], np.full(100, 50), sample=0, exponent=0) for piece in (walk, text)]
+    >>> [measure_crowding([piece], np.full(100, 50), sample=0, exponent=0) for piece in (walk, text)]
     [2.0, 1.0]
     """
-    keep, rates = keep_chances(counts, sample) / CERTAIN, row_rates(counts, exponent)
+    keep, rates = compute_keep_chances(counts, sample) / CERTAIN, compute_row_rates(counts, exponent)
     means = [1.0]
     for piece in pieces:
         words, times = np.unique(piece[piece >= 0], return_counts=True)
@@ -138,11 +138,11 @@ def crowding(
     return float(np.quantile(means[1:] or means, 0.95))
 
 
-def heaviest_share(counts: npt.NDArray[np.int64], sample: float, exponent: float) -> float:
+def find_heaviest_share(counts: npt.NDArray[np.int64], sample: float, exponent: float) -> float:
     """Return the largest share that any word has of all trained tokens, after subsampling, times its row rate.
 
-    >>> round(heaviest_share(np.array([600, 300, 100]), sample=0, exponent=0), 2)
+    >>> round(find_heaviest_share(np.array([600, 300, 100]), sample=0, exponent=0), 2)
     0.6
     """
-    kept = counts * (keep_chances(counts, sample) / CERTAIN)
-    return float((kept * row_rates(counts, exponent)).max() / kept.sum()) if kept.any() else 0.0
+    kept = counts * (compute_keep_chances(counts, sample) / CERTAIN)
+    return float((kept * compute_row_rates(counts, exponent)).max() / kept.sum()) if kept.any() else 0.0

@@ -18,7 +18,7 @@ from mumon.training.backend import Backend, CorpusReader
 from mumon.training.callbacks import CallbackWatcher, call
 from mumon.training.checkpoints import CheckpointKeeper, Checkpoints, CheckpointSource
 from mumon.training.model_state import ModelState
-from mumon.training.rates import choose_alpha, default_alpha, warn_of_low_rate
+from mumon.training.rates import advise_on_low_rate, choose_alpha, compute_default_alpha
 from mumon.training.resume import (
     digest_start,
     refuse_changed_blocks,
@@ -196,7 +196,7 @@ class TrainingSession:
             return schedule
         tokens = run.tokens_seen + corpus.tokens * schedule.total
         alpha = choose_alpha(settings, tokens, corpus, self._state.require_vocabulary().counts, lookup)
-        usual = default_alpha(settings, tokens, sentence=corpus.usual_length)
+        usual = compute_default_alpha(settings, tokens, sentence=corpus.usual_length)
         lowered = ", lowered because few words make up the text or parts of it" if alpha < usual else ""
         self._progress.note(f"learning rate {alpha:.3g}, by the rule for {tokens:,} tokens in all epochs{lowered}")
         return replace(schedule, alpha=alpha)
@@ -206,7 +206,7 @@ class TrainingSession:
         if self._run.history or self._run.tokens_before:
             return
         tokens = corpus.tokens * schedule.total
-        advice = warn_of_low_rate(self._state.settings, schedule.alpha or 0.0, tokens, corpus.usual_length)
+        advice = advise_on_low_rate(self._state.settings, schedule.alpha or 0.0, tokens, corpus.usual_length)
         if advice is None:
             return
         if type(self._progress) is Progress:

@@ -46,7 +46,7 @@ class Settings:
             raise OptionError(f"update is {format_value(self.update)}; it must be {' or '.join(UPDATES)}")
         for name in ("cbow_mean", "exact", "shrink_windows", "shuffle"):
             object.__setattr__(self, name, bool(getattr(self, name)))
-        for name, default in zip(("shared_negatives", "batch"), self.record.sharing, strict=True):
+        for name, default in zip(("shared_negatives", "batch"), self.objective_record.sharing, strict=True):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, default)
         for name in ("window", "negative", "shared_negatives", "batch", "workers"):
@@ -58,13 +58,13 @@ class Settings:
         object.__setattr__(self, "sample", check_float("sample", self.sample, least=0))
 
     @property
-    def record(self) -> Objective:
+    def objective_record(self) -> Objective:
         """What is known of the objective."""
         return find_objective(self.objective)
 
     @property
     def row_exponent(self) -> float:
-        """How much slower frequent words learn (see `sampling.row_rates`): 0, as with `exact`, is the paper's SGD."""
+        """How much slower frequent words learn (`sampling.compute_row_rates`); 0, as with `exact`, is plain SGD."""
         if self.rate_exponent is not None:
             return self.rate_exponent
         return 0.0 if self.exact else ROW_EXPONENT

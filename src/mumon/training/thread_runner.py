@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from mumon.corpus import EncodedCorpus
 from mumon.errors import CorpusError, TrainingError
-from mumon.training.engine import Engine, TrainBlock, block_bounds
+from mumon.training.engine import Engine, TrainBlock, cut_blocks
 from mumon.training.run_state import RunPosition
-from mumon.training.sampling import ORDER, stream_seed
+from mumon.training.sampling import ORDER, derive_seed
 from mumon.training.schedule import Schedule
 from mumon.training.settings import Settings
 from mumon.training.trainer import EpochControl, describe_divergence
@@ -61,7 +61,7 @@ class ThreadRunner:
         self.corpus, self.lookup, self.settings = corpus, lookup, settings
         self.source, self.target = source, target
         self.engine = Engine(counts, source, target, settings, locks)
-        self.bounds = block_bounds(corpus.offsets)
+        self.bounds = cut_blocks(corpus.offsets)
 
     @property
     def blocks(self) -> int:
@@ -83,7 +83,7 @@ class ThreadRunner:
         """Train the rest of an epoch, in stretches between which the state is kept."""
         order = np.arange(self.blocks)
         if self.settings.shuffle:
-            np.random.default_rng(int(stream_seed(self.settings.seed, epoch, 0, ORDER))).shuffle(order)
+            np.random.default_rng(int(derive_seed(self.settings.seed, epoch, 0, ORDER))).shuffle(order)
         while position.totals.blocks < self.blocks:
             self._run_stretch(epoch, schedule, order, position, control)
             if control.should_pause():
@@ -105,7 +105,7 @@ class ThreadRunner:
 
         def work() -> None:
             try:
-                train_block = self.block_trainer()
+                train_block = self.make_block_trainer()
                 while not stop.is_set() and (ticket := next(tickets)) < blocks:
                     alpha = schedule.rate(ticket / blocks)
                     block = train_block(epoch, int(order[ticket]), alpha)
@@ -156,6 +156,6 @@ class ThreadRunner:
     def close(self, progress: Progress) -> None:
         """Do nothing: the threads ended with their stretch."""
 
-    def block_trainer(self) -> TrainBlock:
+    def make_block_trainer(self) -> TrainBlock:
         """Return a function that trains one block, for one thread."""
-        return self.engine.trainer(self.corpus, self.lookup, self.bounds)
+        return self.engine.make_block_trainer(self.corpus, self.lookup, self.bounds)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mumon.kernels.layout import row_bytes, zeros_on_cache_lines
-from mumon.training.sampling import INITIAL, stream_seed
+from mumon.training.sampling import INITIAL, derive_seed
 from mumon.utils.progress import Progress
 
 Matrix = npt.NDArray[np.float32]
@@ -16,7 +16,7 @@ ReportRows = Callable[[int], None]  # called with the number of rows that were f
 REPORTED_BYTES = 10**9  # a matrix of this size takes more than a moment to fill
 
 
-def new_matrix(rows: int, columns: int, on_disk: bool = False) -> Matrix:
+def allocate_matrix(rows: int, columns: int, on_disk: bool = False) -> Matrix:
     """Make a zero matrix whose rows are padded and start on cache lines; the caller uses the first `columns`.
 
     Parameters
@@ -57,14 +57,14 @@ def _report_nothing(rows: int) -> None:
     pass
 
 
-def initial_rows(
+def fill_initial_rows(
     matrix: Matrix, columns: int, rows: npt.NDArray[np.int64], seed: int, report: ReportRows = _report_nothing
 ) -> None:
     """Fill some rows with word2vec's first values for source vectors, uniform in ±½/D.
 
     Row i does not depend on which other rows are filled.
     """
-    generator = np.random.Generator(np.random.PCG64(int(stream_seed(seed, 0, 0, INITIAL))))
+    generator = np.random.Generator(np.random.PCG64(int(derive_seed(seed, 0, 0, INITIAL))))
     wanted = np.zeros(len(matrix), bool)
     wanted[rows] = True
     for part in _parts(matrix):

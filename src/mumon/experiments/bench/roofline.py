@@ -10,9 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from mumon.training.sampling import CERTAIN, alias_table, keep_chances, noise_distribution, row_rates
+from mumon.training.sampling import (
+    CERTAIN,
+    build_alias_table,
+    compute_keep_chances,
+    compute_noise_distribution,
+    compute_row_rates,
+)
 from mumon.training.settings import Settings
-from mumon.training.weights import initial_rows, new_matrix
+from mumon.training.weights import allocate_matrix, fill_initial_rows
 
 LARGE_SIDE = 2048  # side of the large matrices: big enough for the peak speed, small enough for a second
 DIMENSIONS, WIDTH = 300, 304  # dimensions, and floats of a padded row
@@ -131,7 +137,7 @@ def _prepare_small_products() -> Action:
     from mumon.kernels.roofline import small_products
 
     settings, random = Settings(), np.random.default_rng(1)
-    h, dh, target = (new_matrix(rows, DIMENSIONS) for rows in (settings.batch, settings.batch, 1000))
+    h, dh, target = (allocate_matrix(rows, DIMENSIONS) for rows in (settings.batch, settings.batch, 1000))
     h[:], target[:] = random.random(h.shape, np.float32), random.random(target.shape, np.float32)
     scores = np.empty((settings.batch, settings.shared_negatives), np.float32)
     words = random.permutation(1000)[: settings.shared_negatives].astype(np.int32)
@@ -149,12 +155,12 @@ def _prepare_cbow() -> Callable[[], Action]:
     from mumon.kernels.cbow import cbow_fast
 
     settings = Settings()
-    source, target = new_matrix(WORDS, DIMENSIONS), new_matrix(WORDS, DIMENSIONS)
-    initial_rows(source, DIMENSIONS, np.arange(WORDS), 1)
+    source, target = allocate_matrix(WORDS, DIMENSIONS), allocate_matrix(WORDS, DIMENSIONS)
+    fill_initial_rows(source, DIMENSIONS, np.arange(WORDS), 1)
     counts = np.array(1e7 / np.arange(1, WORDS + 1), np.int64)
-    expected = counts * (keep_chances(counts, settings.sample) / CERTAIN)
-    alias = alias_table(noise_distribution(counts, settings.ns_exponent))
-    rates, places = row_rates(counts, settings.row_exponent), np.arange(TOKENS)
+    expected = counts * (compute_keep_chances(counts, settings.sample) / CERTAIN)
+    alias = build_alias_table(compute_noise_distribution(counts, settings.ns_exponent))
+    rates, places = compute_row_rates(counts, settings.row_exponent), np.arange(TOKENS)
     starts = itertools.count(1)
 
     def prepare() -> Action:

@@ -46,9 +46,9 @@ class AliasSampler(Sampler):
     name = "alias table"
 
     def __init__(self, probabilities: Floats) -> None:
-        from mumon.training.sampling import alias_table
+        from mumon.training.sampling import build_alias_table
 
-        self.table = alias_table(probabilities)
+        self.table = build_alias_table(probabilities)
 
     def draw(self, out: npt.NDArray[np.int32]) -> None:
         from mumon.kernels.noise import draw_negatives
@@ -149,6 +149,6 @@ def compute_zipf_probabilities(words: int) -> Floats:
     >>> compute_zipf_probabilities(4).round(3).tolist()
     [0.425, 0.253, 0.172, 0.15]
     """
-    from mumon.training.sampling import noise_distribution
+    from mumon.training.sampling import compute_noise_distribution
 
-    return noise_distribution(RAREST_COUNT * words // np.arange(1, words + 1), EXPONENT)
+    return compute_noise_distribution(RAREST_COUNT * words // np.arange(1, words + 1), EXPONENT)

@@ -94,10 +94,10 @@ def estimate_trained_tokens(counts: Any, min_count: int, sample: float) -> float
     >>> round(estimate_trained_tokens(np.array([999_000, 1_000]), min_count=5, sample=1e-3))
     33607
     """
-    from mumon.training.sampling import CERTAIN, keep_chances
+    from mumon.training.sampling import CERTAIN, compute_keep_chances
 
     frequent = counts[counts >= min_count]
-    return float((frequent * (keep_chances(frequent, sample) / CERTAIN)).sum())
+    return float((frequent * (compute_keep_chances(frequent, sample) / CERTAIN)).sum())
 
 
 def prepare_corpus(inputs: Sequence[str], folder: Path, work: Work, sentences: int | None = None) -> BenchCorpus:

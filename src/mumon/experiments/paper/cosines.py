@@ -10,7 +10,7 @@ import numpy.typing as npt
 from mumon.errors import CorpusError
 from mumon.experiments.paper.experiment_context import Part
 from mumon.kernels.reference import sigmoid
-from mumon.training.sampling import SAMPLE, keep_chances, noise_distribution, stream_seed
+from mumon.training.sampling import SAMPLE, compute_keep_chances, compute_noise_distribution, derive_seed
 from mumon.word2vec import Word2Vec
 
 Array = npt.NDArray[np.float64]
@@ -80,7 +80,7 @@ def draw_windows(model: Word2Vec, part: Part, count: int, seed: int) -> list[Win
 
     assert model.vocabulary is not None
     settings, random = model.settings, np.random.default_rng(seed)
-    lookup, keep = model.vocabulary.lookup(part.corpus), keep_chances(model.vocabulary.counts, settings.sample)
+    lookup, keep = model.vocabulary.lookup(part.corpus), compute_keep_chances(model.vocabulary.counts, settings.sample)
     windows: list[Window] = []
     for attempt in range(ATTEMPTS_PER_WINDOW * count):
         first = int(random.integers(max(1, part.sentences - 20)))
@@ -88,7 +88,7 @@ def draw_windows(model: Word2Vec, part: Part, count: int, seed: int) -> list[Win
         ids, left, right = (np.empty(int(starts[-1] - starts[0]), np.int32) for _ in range(3))
         n = sample_block(
             part.corpus.read(int(starts[0]), int(starts[-1])), starts - starts[0], 0, len(starts) - 1, lookup, keep,
-            settings.window, settings.shrink_windows, False, stream_seed(seed, 0, attempt, SAMPLE), ids, left, right,
+            settings.window, settings.shrink_windows, False, derive_seed(seed, 0, attempt, SAMPLE), ids, left, right,
         )  # fmt: skip
         for i in random.permutation(int(n))[:10]:
             windows.append((int(ids[i]), [int(ids[j]) for j in range(left[i], right[i]) if j != i]))
@@ -102,7 +102,7 @@ def draw_windows(model: Word2Vec, part: Part, count: int, seed: int) -> list[Win
 def add_noise_words(model: Word2Vec, windows: list[Window], k: int, seed: int) -> list[Noisy]:
     """Draw k noise words for each window; those that equal the centre are left out."""
     assert model.vocabulary is not None
-    noise = noise_distribution(model.vocabulary.counts, model.settings.ns_exponent)
+    noise = compute_noise_distribution(model.vocabulary.counts, model.settings.ns_exponent)
     drawn = np.random.default_rng([seed, k]).choice(len(noise), size=(len(windows), k), p=noise)
     return [
         (centre, context, [int(word) for word in words if word != centre])

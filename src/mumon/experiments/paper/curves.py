@@ -22,7 +22,7 @@ from mumon.training.schedule import Schedule
 from mumon.training.settings import Settings
 from mumon.training.thread_runner import ThreadRunner
 from mumon.training.trainer import Trainer
-from mumon.training.weights import initial_rows, new_matrix
+from mumon.training.weights import allocate_matrix, fill_initial_rows
 
 # The first is the paper's rate for the correct update and gensim's for the faulty one; more follow if needed.
 RATES = {"correct": (0.075, 0.15, 0.3), "faulty": (0.025, 0.05, 0.1)}
@@ -37,8 +37,8 @@ class RecordingRunner(ThreadRunner):
         super().__init__(*arguments, **options)
         self.recorded: dict[tuple[int, int], BlockResult] = {}
 
-    def block_trainer(self) -> Callable[[int, int, float], BlockResult]:
-        train = super().block_trainer()
+    def make_block_trainer(self) -> Callable[[int, int, float], BlockResult]:
+        train = super().make_block_trainer()
 
         def record(epoch: int, block: int, alpha: float) -> BlockResult:
             self.recorded[epoch, block] = done = train(epoch, block, alpha)
@@ -135,8 +135,8 @@ def _measure_losses(context: ExperimentContext, part: Part, update: str, rate: f
     words = Vocabulary.from_corpus(
         part.corpus, min_count=options["min_count"], max_final_vocab=options["max_final_vocab"]
     )
-    source, target = (new_matrix(len(words), options["vector_size"]) for _ in range(2))
-    initial_rows(source, options["vector_size"], np.arange(len(words)), settings.seed)
+    source, target = (allocate_matrix(len(words), options["vector_size"]) for _ in range(2))
+    fill_initial_rows(source, options["vector_size"], np.arange(len(words)), settings.seed)
     reporter = LabelledProgress(context.progress, f"{context.label}, {update}, rate {rate}")
     runner = RecordingRunner(part.corpus, words.lookup(part.corpus), words.counts, source, target, settings)
     Trainer(runner, reporter).run(1, Schedule(rate, FINAL_RATE, 1))

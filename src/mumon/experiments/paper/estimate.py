@@ -14,7 +14,7 @@ from mumon.experiments.paper import curves, extrinsic, intrinsic, norms, rates, 
 from mumon.experiments.paper.runs import SYSTEMS
 from mumon.experiments.paper.scales import WINDOWS, Scale
 from mumon.experiments.paper.sweeps import FEWEST_RATES
-from mumon.training.memory import training_bytes
+from mumon.training.memory import compute_training_bytes
 from mumon.utils.memory import format_bytes
 from mumon.utils.progress import Progress
 from mumon.word2vec import Word2Vec
@@ -114,7 +114,7 @@ def estimate_items(
             speeds[key] = _measure_speed(base, dim, window, threads, text)
         hours.setdefault(item, []).append(factor * tokens / speeds[key] / 3600)
         settings = _create_model(base, window, threads).settings
-        memory[item] = max(memory.get(item, 0), training_bytes(text.words, dim, settings))
+        memory[item] = max(memory.get(item, 0), compute_training_bytes(text.words, dim, settings))
     return [ItemCost(item, len(each), sum(each), memory[item]) for item, each in hours.items()]
 
 

@@ -99,7 +99,9 @@ def _name_line(result: SweepResult, item: Configuration, x: str) -> str:
     """Name a line after the other swept options, except numbers drawn at random, which are all different."""
     others = [name for name in result.swept if name != x and not (result.plan.search == "random" and is_numeric(name))]
     shown_values = [(name, format_value(name, item.options[name])) for name in others]
-    return ", ".join(value if name in ("update", "sg") else f"{label(name)} {value}" for name, value in shown_values)
+    return ", ".join(
+        value if name in ("update", "objective", "sg") else f"{label(name)} {value}" for name, value in shown_values
+    )
 
 
 def _draw_mean(axes: Any, result: SweepResult, lines: Sequence[Line], x: str) -> None:

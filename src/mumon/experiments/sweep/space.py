@@ -13,7 +13,7 @@ import numpy as np
 
 from mumon.corpus import TextOptions
 from mumon.errors import OptionError
-from mumon.training.objectives import CBOW, SKIPGRAM
+from mumon.training.objectives import CBOW, SKIPGRAM, find_objective
 from mumon.utils.validation import check_float, check_integer
 
 Search = Literal["grid", "random"]
@@ -37,18 +37,18 @@ REAL_NUMBERS = {"alpha": 0.0, "min_alpha": 0.0, "sample": 0.0, "ns_exponent": -m
 LINEAR_RANGES = ("ns_exponent", "rate_exponent")  # other reals are magnitudes and drawn by their logarithms
 ZERO_ONE_SWITCHES = ("sg", "cbow_mean")  # which gensim writes as 0 and 1
 SWITCHES = (*ZERO_ONE_SWITCHES, "exact", "shrink_windows", "shuffle")
-TEXT_VALUED = ("update", "unk")
-SWEEPABLE = ("alpha", *WHOLE_NUMBERS, *(name for name in REAL_NUMBERS if name != "alpha"), "update", *SWITCHES, "unk")
+TEXT_VALUED = ("objective", "update", "unk")
+SWEEPABLE = (
+    *("alpha", *WHOLE_NUMBERS, *(name for name in REAL_NUMBERS if name != "alpha")),
+    *("objective", "update", *SWITCHES, "unk"),
+)
 FIXABLE = (*SWEEPABLE, *(field.name for field in fields(TextOptions)), "workers")
 
-WITHOUT_EFFECT = {
-    "sg": SKIPGRAM.unused_options,
-    "exact": ("shared_negatives", "batch"),
-}  # options that do nothing when the switch is on
+NOT_WITH_EXACT = ("shared_negatives", "batch")  # options that do nothing with exact kernels
 
 # What messages call an option, if not by its own name.
 LABELS = {"alpha": "rate", "min_alpha": "last rate", "vector_size": "dim", "sg": "objective"}
-OBJECTIVES = (CBOW.name, SKIPGRAM.name)  # of sg=0 and sg=1
+OBJECTIVES = (CBOW.name, SKIPGRAM.name)  # of sg=0 and sg=1, which is gensim's way to say `objective`
 
 SIGNIFICANT_DIGITS = 4  # of a drawn number, so that it can be typed
 MOST_MISSES = 100_000  # after this many draws without a new configuration there is none left
@@ -96,8 +96,8 @@ def parse_values(name: str, text: str) -> list[Any] | Range:
 
     Examples
     --------
-    >>> parse_values("window", "2,5,10"), parse_values("sg", "cbow,sg"), parse_values("alpha", "0.01..0.5")
-    ([2, 5, 10], [0, 1], Range(low=0.01, high=0.5))
+    >>> parse_values("window", "2,5,10"), parse_values("objective", "cbow,sg"), parse_values("alpha", "0.01..0.5")
+    ([2, 5, 10], ['cbow', 'sg'], Range(low=0.01, high=0.5))
     """
     if ".." in text and name not in TEXT_VALUED:
         ends = text.split("..")
@@ -111,10 +111,8 @@ def parse_values(name: str, text: str) -> list[Any] | Range:
 
 def _parse_value(name: str, text: str) -> Any:
     text = text.strip()
-    if name == "sg":
-        if text not in OBJECTIVES:
-            raise OptionError(f"objective is {text!r}; it must be {' or '.join(OBJECTIVES)}")
-        return OBJECTIVES.index(text)
+    if name == "objective":
+        return find_objective(text).name
     if name not in WHOLE_NUMBERS and name not in REAL_NUMBERS:
         return text
     try:
@@ -161,6 +159,8 @@ def normalise_value(name: str, value: Any) -> Any:
         return check_integer(name, value, WHOLE_NUMBERS[name])
     if name in REAL_NUMBERS:
         return check_float(name, value, least=REAL_NUMBERS[name])
+    if name == "objective":
+        return find_objective(value).name
     if name in SWITCHES:
         if value not in (0, 1):
             raise OptionError(f"{name} is {value!r}; it must be 0 or 1")
@@ -232,6 +232,8 @@ def check_fixed(fixed: Mapping[str, Any] | None, space: Space) -> Options:
     OptionError
         If an option is unknown or swept, or if its value cannot be used.
     """
+    if {"sg", "objective"} <= {*space, *(fixed or {})}:
+        raise OptionError("sg and objective are 2 names of one option; give one of them")
     for name in fixed or {}:
         if name in ("seed", "seeds"):
             raise OptionError("seed is not an option that runs share; give the sweep its seeds")
@@ -287,9 +289,10 @@ def list_configurations(
 
 
 def _is_repeat(cell: Options, space: Space) -> bool:
-    """Return whether another cell trains the same: skip-gram has no update, only fast kernels share noise words."""
-    idle = [name for switch, names in WITHOUT_EFFECT.items() if cell.get(switch) for name in names if name in cell]
-    return any(cell[name] != space[name][0] for name in idle)  # type: ignore[index]
+    """Return whether another cell trains the same: for skip-gram `update` means nothing, for exact kernels `batch`."""
+    objective = find_objective(cell.get("objective", OBJECTIVES[cell.get("sg", 0)]))
+    idle = [*objective.unused_options, *(NOT_WITH_EXACT if cell.get("exact") else ())]
+    return any(cell[name] != space[name][0] for name in idle if name in cell)  # type: ignore[index]
 
 
 def _draw_configurations(space: Space, draws: int, seed: int) -> Iterator[Options]:
