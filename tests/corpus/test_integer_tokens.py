@@ -92,9 +92,9 @@ def test_a_folder_whose_words_are_no_integers_is_not_believed(tmp_path, lie):
     config["training"]["integer_keys"] = lie
     (tmp_path / "lies.mumon/config.json").write_text(json.dumps(config))
     if lie is True:
-        with pytest.raises(FormatError, match="says that its words are integers, and word 1 is 'a'"):
+        with pytest.raises(FormatError, match="has integers as words, but word 1 is 'a'"):
             Word2Vec.load(tmp_path / "lies.mumon")
-        with pytest.raises(FormatError, match="says that its words are integers"):
+        with pytest.raises(FormatError, match="has integers as words"):
             WordVectors.load(tmp_path / "lies.mumon")
     else:
         assert "cat" in Word2Vec.load(tmp_path / "lies.mumon").wv

@@ -174,7 +174,7 @@ def witness():
 
     class Witness(NodeTrainer):
         def _train_stretch(self, task, part):
-            from mumon.training.run_state import Block
+            from mumon.training.run_state import BlockResult
 
             if task.stretch is None:
                 return None
@@ -185,7 +185,7 @@ def witness():
                     matrix[row, column] += 1
                     matrix[-1 - row, column] += 1
             tokens = task.stretch.tokens
-            return Block(tokens, tokens, float(tokens), tokens)
+            return BlockResult(tokens, tokens, float(tokens), tokens)
 
     return Witness
 

@@ -117,7 +117,7 @@ def test_a_full_disk_ends_saving_in_one_sentence_and_keeps_what_was_there(sessio
     trains = [["train", "short.txt", "-o", small_disk / name, *large] for name in OUTPUTS]
     words = ["vocab", "many.txt", "-o", small_disk / "words.txt", "-q", "--min-count", 1]
     for outcome, command in zip(session(*trains, words), [*trains, words], strict=True):
-        assert_refused(outcome, 1, f"{command[3]}: No space left on device; make room")
+        assert_refused(outcome, 1, f"{command[3]}: No space left on device; free some space")
     trains = [["train", "short.txt", "-o", name, *large] for name in OUTPUTS]
     for outcome, name in zip(session(*trains, before=limited(resource.RLIMIT_FSIZE, 200_000)), OUTPUTS, strict=True):
         assert_refused(outcome, 1, f"{earlier / name}: File too large")
