@@ -494,7 +494,13 @@ class Word2Vec:
         self._state.set_vocabulary(new if self.unk is None else new.with_words([], self.unk))
 
     def reset_from(self, other_model: Word2Vec) -> None:
-        """Start again with the words and counts of another model."""
+        """Start again with the words and counts of another model.
+
+        Parameters
+        ----------
+        other_model
+            Its vectors are not taken over.
+        """
         vocabulary = other_model._state.require_vocabulary()
         self._state.vocabulary = None
         self._state.set_vocabulary(vocabulary)

@@ -41,18 +41,37 @@ class EncodedCorpus:
 
     `ids[offsets[s]:offsets[s+1]]` is sentence s. Nothing is pruned here, so that one encoding serves every vocabulary.
     `corpus_from_files` and `corpus_from_sentences` make one.
+
+    Attributes
+    ----------
+    ids, offsets
+        The words of the text by rank, and where each sentence begins.
+    words, counts
+        The words by rank (an Arrow array of bytes), and how often each occurs.
+    replaced
+        The number of characters that were not UTF-8.
+    fingerprint
+        Of the files and the text options: the name of the encoding in the cache.
+    reused
+        Whether an earlier run had encoded it.
+    integers
+        Whether the tokens were integers, whose decimals are the words.
+    file
+        Of the ids; kept open, because its name may be removed.
+    remarks
+        What was unusual when it was encoded.
     """
 
     ids: npt.NDArray[np.int32]
     offsets: npt.NDArray[np.int64]
-    words: Any  # an Arrow array of bytes, by rank
+    words: Any
     counts: npt.NDArray[np.int64]
-    replaced: int  # the number of characters that were not UTF-8
+    replaced: int
     fingerprint: str
-    reused: bool  # whether an earlier run had encoded it
-    integers: bool = False  # the tokens were integers, whose decimals are the words
-    file: IO[bytes] | None = None  # of the ids; kept open, since its name may be removed
-    remarks: tuple[str, ...] = ()  # what was unusual when it was encoded
+    reused: bool
+    integers: bool = False
+    file: IO[bytes] | None = None
+    remarks: tuple[str, ...] = ()
 
     @property
     def tokens(self) -> int:

@@ -54,7 +54,19 @@ MAX_READ_ATTEMPTS = 100  # for a model that is replaced again and again
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A model directory in memory; `config` is what `save_model` was called with."""
+    """A model directory in memory.
+
+    Attributes
+    ----------
+    words, counts
+        One of each per row; counts may be unknown.
+    vectors, output
+        The source rows, and the output rows if they were saved.
+    config, history
+        What `save_model` was called with: what the model says of its training, and its epochs.
+    text
+        How text is split into words, for vectors without training.
+    """
 
     words: list[str]
     counts: Counts | None
@@ -62,12 +74,20 @@ class LoadedModel:
     output: Floats | None
     config: dict[str, Any]
     history: list[dict[str, Any]]
-    text: dict[str, Any] = field(default_factory=dict)  # how text is split into words, for vectors without training
+    text: dict[str, Any] = field(default_factory=dict)
 
 
 @contextmanager
 def open_source(path: Path, limit: int | None = None) -> Iterator[Source]:
-    """Open the vectors alone, for the registry of formats."""
+    """Open the vectors alone, for the registry of formats.
+
+    Parameters
+    ----------
+    path
+        The model folder.
+    limit
+        Only this many rows.
+    """
     model = load_model(path, output=False)
     counts = None if model.counts is None else model.counts[:limit]
     text = _select_text_settings(model.config or model.text)
@@ -77,7 +97,17 @@ def open_source(path: Path, limit: int | None = None) -> Iterator[Source]:
 
 
 def write_source(path: Path, source: Source, dtype: str) -> None:
-    """Write the vectors alone, block by block, for the registry of formats."""
+    """Write the vectors alone, block by block, for the registry of formats.
+
+    Parameters
+    ----------
+    path
+        The folder to write.
+    source
+        The words and rows.
+    dtype
+        The kind of numbers.
+    """
     words: list[str] = []
     counts: list[Counts] = []
     text = dict(source.text)

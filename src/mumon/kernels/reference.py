@@ -7,6 +7,14 @@ n_i with weights λ_i (1 for plain negative sampling; k/K for K shared ones):
 
 with h = (1/C) Σ_j v_{w_j} for CBOW (or the plain sum, `mean=False`), and h = v_o with L summed over the context words
 as targets for skip-gram.
+
+All functions take the same arguments:
+
+    source, target     the matrices of v and v', one row for each word
+    h, word            a vector, and the word to predict from it
+    centre, context    the word o and its C context words
+    noise, weights     the noise words n_i and their weights λ_i; skip-gram has noise words for each context word
+    mean               whether h is the mean of the context vectors or their sum
 """
 
 from __future__ import annotations

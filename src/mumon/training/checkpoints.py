@@ -348,8 +348,8 @@ class CheckpointKeeper:
         self.finish()
         share = f"at {100 * position.tokens / max(self._source.tokens, 1):.1f} % of the run"
         if path is None or not path.exists():
-            kept = self._checkpoints.find()
-            before = f"; the one before is {kept[0]}" if kept else ""
+            found = self._checkpoints.find()
+            before = f"; the one before is {found[0]}" if found else ""
             return f"stopped {share} and could not write a checkpoint ({_reason(self._failure)}){before}", None
         return f"stopped {share}; resume with the same command and --resume (in Python: resume=True)", path
 

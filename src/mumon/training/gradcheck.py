@@ -32,8 +32,14 @@ MOST_DIMENSIONS, MOST_CONTEXTS, MOST_NEGATIVES = 16, 20, 32  # the derivatives a
 class Check:
     """One kernel against finite differences.
 
-    `source_error` and `target_error` are the largest deviations of its step from the gradient, relative to the largest
-    derivative; `factor` is by how much its source steps are longer than the gradient's, in the least-squares sense.
+    Attributes
+    ----------
+    objective, update, kernel
+        Which kernel; `update` is "" for an objective that has only one, `kernel` is "exact" or "fast".
+    source_error, target_error
+        The largest deviations of its step from the gradient, relative to the largest derivative.
+    factor
+        By how much its source steps are longer than the gradient's, in the least-squares sense.
     """
 
     objective: str

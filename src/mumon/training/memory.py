@@ -34,23 +34,23 @@ def check_memory(words: int, columns: int, settings: Settings, progress: Progres
         Whether the matrices are on disk: they then must fit there, and take no memory.
     """
     needed, free = compute_training_bytes(words, columns, settings), available_memory()
-    about = f"2 matrices of {words:,} × {columns:,}"
+    matrices = f"2 matrices of {words:,} × {columns:,}"
     size = 2 * words * row_bytes(columns) if on_disk else 0
     needed -= size
-    subject = f"the words of {about} on disk" if on_disk else about
+    subject = f"the words of {matrices} on disk" if on_disk else matrices
     if free is not None and needed > free:
         raise OutOfMemoryError(
             f"{subject} and their training need {format_bytes(needed)} of memory where {format_bytes(free)} are free; "
             "ask for fewer words (max_final_vocab, --max-vocab) or dimensions"
         )
     if on_disk:
-        _check_disk(size, about)
-        progress.note(f"{about} take {format_bytes(size)} of disk in {find_matrices_directory()}")
+        _check_disk(size, matrices)
+        progress.note(f"{matrices} take {format_bytes(size)} of disk in {find_matrices_directory()}")
     if needed >= REPORTED_BYTES:
         progress.note(f"{subject} and their training take {format_bytes(needed)} of memory")
 
 
-def _check_disk(needed: int, about: str) -> None:
+def _check_disk(needed: int, matrices: str) -> None:
     """Refuse matrices that do not fit on the disk, before the first byte is taken."""
     there = find_matrices_directory()
     while not there.exists() and there != there.parent:
@@ -58,8 +58,8 @@ def _check_disk(needed: int, about: str) -> None:
     free = shutil.disk_usage(there).free
     if needed > free:
         raise OutOfDiskError(
-            f"{about} need {format_bytes(needed)} of disk where {find_matrices_directory()} has {format_bytes(free)} "
-            f"left; {MAKE_ROOM}"
+            f"{matrices} need {format_bytes(needed)} of disk where {find_matrices_directory()} has "
+            f"{format_bytes(free)} left; {MAKE_ROOM}"
         )
 
 

@@ -16,7 +16,21 @@ COUNTS = ("blocks", "tokens", "trained", "counted")
 
 @dataclass(frozen=True)
 class Epoch:
-    """What one epoch did. `loss` is the mean negative-sampling loss per trained token, nan if none was trained."""
+    """What one epoch did.
+
+    Attributes
+    ----------
+    epoch
+        Its number over the model's whole life, from 1.
+    loss
+        The mean negative-sampling loss per trained token; nan if none was trained.
+    alpha
+        The learning rate at its end.
+    tokens, trained_tokens
+        Tokens of the corpus that were read, and those that were trained: words of the vocabulary after subsampling.
+    seconds
+        How long it took.
+    """
 
     epoch: int
     loss: float
