@@ -32,7 +32,7 @@ from mumon.training.model_options import (
     refuse_variants,
 )
 from mumon.training.model_state import ModelState
-from mumon.training.objectives import SKIPGRAM
+from mumon.training.objectives import CBOW, SKIPGRAM
 from mumon.training.run_state import Epoch, RunState
 from mumon.training.schedule import Schedule
 from mumon.training.session import COUNTERS, Merge, TrainingRequest, TrainingSession
@@ -283,7 +283,9 @@ class Word2Vec:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return a state with rows and history of its own, for copies and for users' own pickles."""
-        own = {"_state": self._state.__getstate__(), "_run": copy.copy(self._run), "_reader": CorpusReader()}
+        run = copy.copy(self._run)
+        run.history = list(run.history)
+        own = {"_state": self._state.__getstate__(), "_run": run, "_reader": CorpusReader(), "_finished": []}
         return {**self.__dict__, **own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -334,6 +336,12 @@ class Word2Vec:
         """Dimensions of the vectors."""
         return self._state.vector_size
 
+    @vector_size.setter
+    def vector_size(self, columns: int) -> None:
+        if self.vocabulary is not None:
+            raise OptionError(f"the model has vectors of {self.vector_size} numbers already; make another model")
+        self._state.vector_size = check_integer("vector_size", columns)
+
     @property
     def layer1_size(self) -> int:
         """gensim's other name for `vector_size`."""
@@ -341,8 +349,17 @@ class Word2Vec:
 
     @property
     def matrices(self) -> Literal["memory", "disk"]:
-        """Where the two matrices are."""
+        """Where the matrices of the next vocabulary are put."""
         return "disk" if self._state.on_disk else "memory"
+
+    @matrices.setter
+    def matrices(self, place: Literal["memory", "disk"]) -> None:
+        self._state.on_disk = check_matrices(place)
+
+    @property
+    def objective(self) -> str:
+        """The name of the objective."""
+        return self.settings.objective
 
     @property
     def sg(self) -> int:
@@ -634,6 +651,8 @@ class Word2Vec:
         try:
             check_saved(saved)
             options["workers"] = min(saved["workers"], available_cores())
+            if saved["objective"] in (CBOW.name, SKIPGRAM.name):  # as gensim's subclasses know it
+                options["sg"] = int(options.pop("objective") == SKIPGRAM.name)
             columns = loaded.vectors.shape[1]
             model = cls(vector_size=columns, matrices=matrices, progress=progress, **options)
             model._given_workers = None  # those of the machine that saved it say nothing of a cluster's
@@ -761,6 +780,13 @@ class Word2Vec:
 
     def _count_corpus(self, corpus: EncodedCorpus) -> None:
         self.corpus_count, self.corpus_total_words = corpus.sentences, corpus.tokens
+
+    def _build_vocab_to_train(self, corpus: EncodedCorpus, merge: Merge, progress: Progress) -> None:
+        """Choose the vocabulary as a step of `train`; a subclass's own `build_vocab` is called, as gensim does."""
+        if type(self).build_vocab is not Word2Vec.build_vocab:
+            self.build_vocab(corpus, merge_vocab=merge)
+        else:
+            self._choose_vocabulary(corpus, merge, progress)
 
     def _choose_vocabulary(
         self, corpus: EncodedCorpus, merge: Merge | None, progress: Progress, trim_rule: TrimRule | None = None

@@ -117,6 +117,14 @@ def test_more_training_takes_new_options(run, corpus):
     assert "<u>" in model.wv and model.history[1].alpha == pytest.approx((model.alpha + 0.0001) / 2)
 
 
+def test_another_objective_does_not_continue_the_schedule_of_the_first(run, corpus):
+    assert run("train", corpus, "-o", "m", *TRAIN, "--epochs", 1, "--total-epochs", 4, "-q")[0] == 0
+    assert run("train", corpus, "--from", "m", "-o", "s", "--objective", "sg", "--epochs", 2, "-q")[0] == 0
+    schedule = Word2Vec.load("s")._run.schedule
+    assert (schedule.done, schedule.total) == (2, 2)
+    assert schedule.alpha < Word2Vec.load("m")._run.schedule.alpha
+
+
 def test_info_shows_what_it_can_of_odd_settings_and_names_a_damaged_history(run, corpus, tmp_path):
     assert run("train", corpus, "-o", "m", *TRAIN, "--epochs", 1, "-q")[0] == 0
     config = json.loads((tmp_path / "m" / "config.json").read_text())

@@ -53,6 +53,8 @@ def check_unk(unk: str | None) -> None:
 
 def check_saved(saved: dict[str, Any]) -> None:
     """Refuse values of a saved model that the constructor, which trusts its caller, would accept."""
+    if not isinstance(saved["objective"], str):
+        raise OptionError("objective is not a name")
     for name in ("unk", "text_field", "comment"):
         if not isinstance(saved.get(name), str | None):
             raise OptionError(f"{name} is neither text nor null")

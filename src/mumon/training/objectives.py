@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mumon.corpus.encode import MAX_SENTENCE
-from mumon.errors import OptionError
+from mumon.errors import OptionError, to_one_line
 from mumon.kernels import reference
 from mumon.kernels.layout import row_bytes
 from mumon.utils.validation import format_value
@@ -307,7 +307,12 @@ def _load_entry_point(name: str) -> Objective | None:
     from importlib.metadata import entry_points
 
     for entry in entry_points(group=ENTRY_POINTS, name=name):
-        found = entry.load()
+        try:
+            found = entry.load()
+        except Exception as error:  # another package's code
+            raise OptionError(
+                f"objective {name!r} cannot be loaded ({to_one_line(error)}); repair its package"
+            ) from None
         if isinstance(found, Objective) and found.name == name:
             OBJECTIVES[name] = found  # entry points take long to look up
             return found

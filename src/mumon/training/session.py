@@ -49,7 +49,7 @@ class TrainableModel(Protocol):
     def _count_corpus(self, corpus: EncodedCorpus) -> None:
         """Remember the size of the corpus."""
 
-    def _choose_vocabulary(self, corpus: EncodedCorpus, merge: Merge | None, progress: Progress) -> None:
+    def _build_vocab_to_train(self, corpus: EncodedCorpus, merge: Merge, progress: Progress) -> None:
         """Choose which words of the corpus and of the model get rows."""
 
     def _describe_training(self, schedule: Schedule) -> dict[str, Any]:
@@ -168,7 +168,7 @@ class TrainingSession:
 
     def _choose_vocabulary(self, corpus: EncodedCorpus) -> None:
         if self._request.merge_vocab is not None:
-            self._model._choose_vocabulary(corpus, self._request.merge_vocab, self._progress)
+            self._model._build_vocab_to_train(corpus, self._request.merge_vocab, self._progress)
 
     def _resume(
         self, loaded: LoadedModel, state: CheckpointState, corpus: EncodedCorpus
@@ -245,7 +245,7 @@ class TrainingSession:
     def _train(
         self, trainer: Trainer, watcher: CallbackWatcher, keeper: CheckpointKeeper | None, position: RunPosition
     ) -> list[Epoch]:
-        """Run the epochs. If that fails, the model's rates and history are as they were before."""
+        """Run the epochs. If that fails, the next training plans its rates again; with checkpoints, it can resume."""
         run, first_epoch = self._run, len(watcher.history_before)
         run.begin(position)
         try:
