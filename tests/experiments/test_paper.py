@@ -14,10 +14,10 @@ import pytest
 
 from mumon import cli
 from mumon.errors import MumonError, OptionError
-from mumon.experiments.paper import angle, cosines, curves, estimate, generated, items, norms, run_paper
+from mumon.experiments.paper import angle, cosines, curves, estimate, generated, items, norms, render_paper, run_paper
 from mumon.experiments.paper.experiment_context import ExperimentContext
 from mumon.experiments.paper.results import Section, Verdict
-from mumon.experiments.paper.run import render_sections
+from mumon.experiments.paper.run import list_origins, render_sections
 from mumon.experiments.paper.scales import SCALES, find_scale
 from tests.conftest import write_mirror
 
@@ -256,6 +256,44 @@ def test_the_full_scale_is_estimated_before_anything_is_trained(capfd, monkeypat
     assert (code, err.count("\n")) == (1, 1) and "needs a corpus of millions of sentences" in err
 
 
+# --- what is written again, and from what
+
+
+def test_pages_are_written_again_from_the_data_alone(small, tmp_path):
+    home = tmp_path / "report"
+    shutil.copytree(small.page.parent / "data", home / "data")
+    again = render_paper(home)
+    assert again.page.read_text() == small.page.read_text()
+    for kind in ("tables", "figures"):
+        for path in (small.page.parent / kind).iterdir():
+            assert (home / kind / path.name).read_bytes() == path.read_bytes()
+
+
+def test_a_page_of_several_runs_names_the_commit_of_each(small, tmp_path):
+    home = tmp_path / "report"
+    (home / "data").mkdir(parents=True)
+    for name in ("gradcheck", "norms"):
+        shutil.copy(small.page.parent / "data" / f"{name}.json", home / "data")
+    record = json.loads((home / "data/norms.json").read_text())
+    record["about"]["machine"] |= {"commit": "0ld5t0n", "date": "2021-01-01 00:00 UTC"}
+    (home / "data/norms.json").write_text(json.dumps(record))
+    page = render_paper(home).page.read_text()
+    assert "The sections were put together by 2 runs" in page
+    assert "2021-01-01 00:00 UTC, commit 0ld5t0n: norms (" in page
+    assert list_origins(home)[0]["names"] == ["norms"]
+
+
+def test_a_report_is_rendered_on_the_command_line_and_measures_nothing(small, tmp_path, capfd, monkeypatch):
+    shutil.copytree(small.page.parent / "data", tmp_path / "report" / "data")
+    monkeypatch.setattr("mumon.experiments.paper.run.ExperimentContext", None)
+    code, out, err = run(capfd, monkeypatch, "--render", "-o", str(tmp_path / "report"))
+    assert code == 0 and "index.html" in out, err
+    code, _, err = run(capfd, monkeypatch, "norms", "--render", "-o", str(tmp_path / "report"))
+    assert code == 1 and "--render writes all sections again, and 1 were named; leave the names out" in err
+    code, _, err = run(capfd, monkeypatch, "--render", "-o", str(tmp_path / "nowhere"))
+    assert code == 1 and "holds 0 experiments of a report" in err
+
+
 # --- a real browser
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -340,7 +378,7 @@ def test_the_committed_norms_and_angles_are_the_papers_within_the_stated_toleran
         assert next(outcome for full, outcome in outcomes.items() if full.startswith(claim)) == "holds"
     data = json.loads((COMMITTED / "data/norms.json").read_text())["data"]
     assert data["sentences"] == 1_000_000
-    for update, paper in norms.PAPER_NORMS.items():
+    for update, paper in norms.SOURCE_NORMS.items():
         for (source, _), expected in zip(data["norms"][update], paper, strict=True):
             assert source == pytest.approx(expected, rel=norms.TOLERANCE)
     assert cosines.cosine(5, 5) == pytest.approx(0.82, abs=0.005)

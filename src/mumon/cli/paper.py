@@ -55,6 +55,9 @@ def paper(
         typer.Option(help="A second corpus, for 768 dimensions and 5 M words (at full scale).", show_default=False),
     ] = None,
     estimate: Annotated[bool, typer.Option("--estimate", help="Only estimate the time and the memory.")] = False,
+    render: Annotated[
+        bool, typer.Option("--render", help="Measure nothing: write the pages again from the report's data.")
+    ] = False,
     workers: options.Workers = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -75,7 +78,7 @@ def paper(
         return
     asked: dict[str, Any] = {"scale": scale, "corpus": corpus, "output": output, "cache": cache, "extrinsic": extrinsic}
     asked |= {"bench": bench, "c4": c4, "threads": workers, "command": _command(), "progress": progress}
-    report = _run(names or ["all"], asked, progress)
+    report = _render(names, output) if render else _run(names or ["all"], asked, progress)
     if json:
         import json as json_
 
@@ -85,6 +88,15 @@ def paper(
     if report.failed:
         first, reason = next(iter(report.failed.items()))
         raise TrainingError(f"{len(report.failed)} experiments failed, the first is {first}: {reason}")
+
+
+def _render(names: list[str] | None, output: str) -> PaperReport:
+    from mumon.errors import OptionError
+    from mumon.experiments.paper import render_paper
+
+    if names:
+        raise OptionError(f"--render writes all sections again, and {len(names)} were named; leave the names out")
+    return render_paper(output)
 
 
 def _run(names: list[str], asked: dict[str, Any], progress: Progress) -> PaperReport:

@@ -10,10 +10,12 @@ of Table 1 are points of the rate curve and of the learning curve), and interval
 process of its own, through the same program as in `mumon.experiments.bench`. Times are measured by that package's
 runner and are never shared between machines.
 
+`published` has the numbers of the paper's own tables.
+
 `run` has `run_paper`, `results` what a section consists of, `report` writes the page, `scales` the sizes of all
 experiments, `estimate` the hours and the memory they need.
 """
 
-from mumon.experiments.paper.run import PaperReport, items, run_paper
+from mumon.experiments.paper.run import PaperReport, items, render_paper, run_paper
 
-__all__ = ["PaperReport", "items", "run_paper"]
+__all__ = ["PaperReport", "items", "render_paper", "run_paper"]

@@ -6,8 +6,11 @@ from typing import Any
 
 from mumon.experiments.paper.experiment_context import ExperimentContext
 from mumon.experiments.paper.intervals import Estimate, estimate_difference, estimate_score
+from mumon.experiments.paper.published import TABLE_1, quote_table_1
 from mumon.experiments.paper.results import (
     MARGIN,
+    SOURCE_ONLY,
+    Cell,
     Item,
     Section,
     Table,
@@ -54,7 +57,7 @@ def measure(context: ExperimentContext) -> dict[str, Any]:
 def build_section(data: dict[str, Any]) -> Section:
     """Build the section: the scores."""
     sg, faulty = Estimate.from_json(data["less_sg"]), Estimate.from_json(data["less_faulty"])
-    rows = [
+    rows: list[list[Cell]] = [
         [
             row["system"],
             *(format_score(row["test"][task]) for task in data["tasks"]),
@@ -62,6 +65,10 @@ def build_section(data: dict[str, Any]) -> Section:
         ]
         for row in data["rows"]
     ]
+    for paper in ("kōan CBOW faulty, C4", "kōan CBOW correct, C4"):
+        rows.append(
+            [f"{paper}, paper", *(format_score(TABLE_1.find(paper, name)) for name in (*data["tasks"], "mean"))]
+        )
     return Section(
         "A larger corpus",
         f"{data['tokens'] / 1e6:,.1f} M words, {data['words']:,} of them kept, {data['options']['vector_size']} "
@@ -69,18 +76,18 @@ def build_section(data: dict[str, Any]) -> Section:
         [
             Verdict(
                 f"Correct CBOW performs as well as skip-gram (within {MARGIN:g} point).",
-                "level",
+                "no skip-gram on C4",
                 f"correct CBOW less skip-gram: {sg.signed}",
                 judge_at_least(sg, MARGIN),
             ),
             Verdict(
                 "The correct update is better than the faulty one.",
-                "it is",
+                quote_table_1("CBOW faulty", "CBOW correct", ", C4"),
                 f"correct less faulty: {faulty.signed}",
                 judge_at_least(faulty),
             ),
         ],
-        [Table("c4", "Test halves", ["", *data["tasks"], "mean"], rows)],
+        [Table("c4", f"Test halves, {SOURCE_ONLY}", ["", *data["tasks"], "mean"], rows)],
     )
 
 

@@ -8,7 +8,7 @@ from mumon.experiments.paper.experiment_context import ExperimentContext
 from mumon.experiments.paper.figures import SYSTEM_COLOURS, draw_curve, label_log_axis
 from mumon.experiments.paper.intervals import Estimate, Runs, estimate_change, estimate_difference, estimate_score
 from mumon.experiments.paper.intrinsic import train_seeds
-from mumon.experiments.paper.results import Figure, Item, Section, Table, Verdict, judge_at_least
+from mumon.experiments.paper.results import SOURCE_ONLY, Figure, Item, Section, Table, Verdict, judge_at_least
 from mumon.experiments.paper.sweeps import sweep_rates
 
 UPDATES = ("correct", "faulty")
@@ -72,7 +72,7 @@ def _build_table(data: dict[str, Any]) -> Table:
         for row in data["rows"]
     ]
     columns = ["k", "rate, correct", "correct", "rate, faulty", "faulty", "correct less faulty"]
-    return Table("negatives", "Mean score by k, test halves", columns, rows)
+    return Table("negatives", f"Mean score by k, test halves, {SOURCE_ONLY}", columns, rows)
 
 
 def _draw(figure: Any, data: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ from mumon.experiments.paper.figures import SYSTEM_COLOURS, label_log_axis
 from mumon.experiments.paper.intervals import Estimate, estimate_difference
 from mumon.experiments.paper.intrinsic import train_seeds
 from mumon.experiments.paper.results import (
+    SOURCE_ONLY,
     Figure,
     Item,
     Section,
@@ -111,7 +112,7 @@ def _build_table(data: dict[str, Any]) -> Table:
         for curve in data["curves"]
         for point in curve["points"]
     ]
-    return Table("rates", "Mean score by rate", ["", "rate", "dev", "test", ""], rows)
+    return Table("rates", f"Mean score by rate, {SOURCE_ONLY}", ["", "rate", "dev", "test", ""], rows)
 
 
 def _draw(figure: Any, data: dict[str, Any]) -> None:

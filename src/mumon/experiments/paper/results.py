@@ -12,6 +12,7 @@ from mumon.experiments.paper.intervals import Estimate
 Outcome = Literal["holds", "does not hold", "undecided", "not judged"]
 Cell = str | float | int | None
 PAPER = "the paper"
+SOURCE_ONLY = "source vectors only"  # the paper's protocol: the target vectors are thrown away after training
 MARGIN = 1.0  # points on a mean score that still count as "as well as"
 
 
@@ -108,3 +109,12 @@ def format_score(value: float | None) -> str:
 def format_difference(gaps: Mapping[str, Mapping[str, float]], name: str) -> str:
     """Format the difference of a task for a table."""
     return Estimate.from_json(gaps[name]).signed if name in gaps else "–"
+
+
+def format_gap(value: float | None) -> str:
+    """Format a difference without an interval for a table.
+
+    >>> format_gap(-0.44), format_gap(2.9), format_gap(None)
+    ('−0.4', '+2.9', '–')
+    """
+    return "–" if value is None else f"{value:+.1f}".replace("-", "−")

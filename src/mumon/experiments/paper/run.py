@@ -144,7 +144,7 @@ def run_paper(
     >>> report.sections["gradcheck"].verdicts[0].outcome
     'holds'
     """
-    from mumon.experiments.paper.report import check_installed, write_report
+    from mumon.experiments.paper.report import check_installed
     from mumon.utils.threads import available_cores
 
     started, home, chosen_scale = time.perf_counter(), Path(output), find_scale(scale)
@@ -179,9 +179,46 @@ def run_paper(
                 f"none of the {len(wanted)} experiments could be made: "
                 f"{next(iter(failed.values()), 'all are left out')}"
             )
-        sections, measured, _ = render_sections(home)
-        page = write_report(home, sections, measured, metadata)
+        page, sections = _write_pages(home, metadata)
     return PaperReport(page, sections, time.perf_counter() - started, failed)
+
+
+def render_paper(folder: str | os.PathLike[str]) -> PaperReport:
+    """Write the pages, tables and figures of a report again from its data; nothing is measured.
+
+    Parameters
+    ----------
+    folder
+        The folder of the report.
+
+    Returns
+    -------
+    PaperReport
+        Where the report is, and its sections.
+
+    Raises
+    ------
+    OptionError
+        If the folder holds no report of this version.
+    """
+    from mumon.experiments.paper.report import check_installed
+
+    started, home = time.perf_counter(), Path(folder)
+    check_installed()
+    if not any((home / DATA_FOLDER).glob("*.json")):
+        raise OptionError(f"{home} holds 0 experiments of a report; name the folder of one, or measure some first")
+    check_version(home)
+    page, sections = _write_pages(home)
+    return PaperReport(page, sections, time.perf_counter() - started, {})
+
+
+def _write_pages(home: Path, metadata: Mapping[str, Any] | None = None) -> tuple[Path, dict[str, Section]]:
+    """Write a report from its data; without metadata of a new run, its head is that of the newest section."""
+    from mumon.experiments.paper.report import write_report
+
+    sections, measured, newest = render_sections(home)
+    origins = list_origins(home)
+    return write_report(home, sections, measured, {**(metadata or newest), "origins": origins}), sections
 
 
 def render_sections(folder: Path) -> tuple[dict[str, Section], dict[str, str], dict[str, Any]]:
@@ -197,8 +234,7 @@ def render_sections(folder: Path) -> tuple[dict[str, Section], dict[str, str], d
     tuple
         The sections, when each was put together, and scale, corpus, machine and command of the newest.
     """
-    paths = {name: folder / DATA_FOLDER / f"{name}.json" for name in items()}
-    records = {name: read_json(path, "data of a report") for name, path in paths.items() if path.exists()}
+    records = _read_data(folder)
     sections = {name: items()[name].build_section(record["data"]) for name, record in records.items()}
     measured = {name: _describe_measurement(record["about"]) for name, record in records.items()}
     return (
@@ -206,6 +242,36 @@ def render_sections(folder: Path) -> tuple[dict[str, Section], dict[str, str], d
         measured,
         max((record["about"] for record in records.values()), key=lambda metadata: metadata["machine"]["date"]),
     )
+
+
+def list_origins(folder: Path) -> list[dict[str, Any]]:
+    """List the runs that a report was put together from, oldest first: sections may come from different commits.
+
+    Parameters
+    ----------
+    folder
+        The folder of the report.
+
+    Returns
+    -------
+    list of dict
+        Date, commit, command and the names of the experiments of each run.
+    """
+    runs: dict[tuple[str, str | None, str], list[str]] = {}
+    for name, record in _read_data(folder).items():
+        about = record["about"]
+        machine = about["machine"]
+        runs.setdefault((machine["date"], machine.get("commit"), about["command"]), []).append(name)
+    return [
+        {"date": date, "commit": commit, "command": command, "names": names}
+        for (date, commit, command), names in sorted(runs.items(), key=lambda run: run[0][0])
+    ]
+
+
+def _read_data(folder: Path) -> dict[str, dict[str, Any]]:
+    """Read the records of a report by the name of the experiment, in the order of the report."""
+    paths = {name: folder / DATA_FOLDER / f"{name}.json" for name in items()}
+    return {name: read_json(path, "data of a report") for name, path in paths.items() if path.exists()}
 
 
 def check_folder(home: Path, metadata: Mapping[str, Any]) -> None:
@@ -229,23 +295,41 @@ def check_folder(home: Path, metadata: Mapping[str, Any]) -> None:
     known = sorted((home / DATA_FOLDER).glob("*.json"))
     if entries and not known and entries != ["cache"]:
         raise OptionError(f"{home} has {len(entries)} entries and is no report; choose another name")
+    check_version(home)
+    for path in known:
+        about = read_json(path, "data of a report")["about"]
+        for name, what in (("scale", "scale"), ("corpus", "text")):
+            found, new = about.get(name), metadata[name]
+            if found != new:
+                raise OptionError(
+                    f"{home} holds a report of the {what} {found} and this is {new}; choose another folder"
+                )
+
+
+def check_version(home: Path) -> None:
+    """Refuse data that are not of a report, or of another version.
+
+    Parameters
+    ----------
+    home
+        The folder of the report.
+
+    Raises
+    ------
+    OptionError
+        If a file is something else.
+    """
+    known = sorted((home / DATA_FOLDER).glob("*.json"))
     for path in known:
         record = read_json(path, "data of a report")
         if record.get("format") != FORMAT or not isinstance(record.get("about"), dict):
-            raise OptionError(
-                f"{home} has {len(entries)} entries, and {path.name} in it is no report; choose another name"
-            )
+            entries = len(list(home.iterdir()))
+            raise OptionError(f"{home} has {entries} entries, and {path.name} in it is no report; choose another name")
         if record.get("version") != VERSION:
             raise OptionError(
                 f"{home} holds a report of version {record.get('version', 1)} and this is version {VERSION}; choose "
                 "another folder"
             )
-        for name, what in (("scale", "scale"), ("corpus", "text")):
-            found, new = record["about"].get(name), metadata[name]
-            if found != new:
-                raise OptionError(
-                    f"{home} holds a report of the {what} {found} and this is {new}; choose another folder"
-                )
 
 
 def choose_items(names: Sequence[str]) -> tuple[list[Item], set[str]]:

@@ -16,8 +16,10 @@ from mumon.experiments.paper.intervals import (
     estimate_score,
 )
 from mumon.experiments.paper.intrinsic import train_seeds
+from mumon.experiments.paper.published import quote_table_1
 from mumon.experiments.paper.results import (
     MARGIN,
+    SOURCE_ONLY,
     Figure,
     Item,
     Section,
@@ -94,13 +96,13 @@ def build_section(data: dict[str, Any]) -> Section:
         Verdict(
             f"On the largest part ({sizes[1]} words), correct CBOW performs as well as skip-gram (no more than "
             f"{MARGIN:g} point behind).",
-            "level on Wikipedia",
+            quote_table_1("SG", "CBOW correct"),
             f"correct CBOW less skip-gram: {sg[1].signed}",
             judge_at_least(sg[1], MARGIN),
         ),
         Verdict(
             f"On the largest part ({sizes[1]} words), the correct update is better than the faulty one.",
-            "correct CBOW is ahead on the mean",
+            quote_table_1("CBOW faulty", "CBOW correct"),
             f"correct less faulty: {faulty[1].signed}",
             judge_at_least(faulty[1]),
         ),
@@ -110,7 +112,7 @@ def build_section(data: dict[str, Any]) -> Section:
         "Learning curves over corpus size",
         "Beyond the paper: mumon's default on the first sentences of the corpus, larger and larger parts, every "
         f"system at the rate that is best there (dev halves, a factor 2 apart); {' or '.join(map(str, seeds))} seeds, "
-        "test halves.",
+        f"test halves; {SOURCE_ONLY}.",
         verdicts,
         [_build_table(data), _build_task_table(data)],
         [Figure("sizes", "Mean of the tasks and differences, by corpus size.", lambda figure: _draw(figure, data))],
@@ -139,14 +141,14 @@ def _build_table(data: dict[str, Any]) -> Table:
         "correct less faulty",
         "correct less SG",
     ]
-    return Table("sizes", "Mean score by corpus size, test halves", columns, rows)
+    return Table("sizes", f"Mean score by corpus size, test halves, {SOURCE_ONLY}", columns, rows)
 
 
 def _build_task_table(data: dict[str, Any]) -> Table:
     rows = [
         [row["tokens"], *(format_difference(row["by_task"], task) for task in data["tasks"])] for row in data["rows"]
     ]
-    return Table("sizes-by-task", "Correct less faulty, by task", ["words", *data["tasks"]], rows)
+    return Table("sizes-by-task", f"Correct less faulty, by task, {SOURCE_ONLY}", ["words", *data["tasks"]], rows)
 
 
 def _draw(figure: Any, data: dict[str, Any]) -> None:
