@@ -14,7 +14,18 @@ import pytest
 
 from mumon import cli
 from mumon.errors import MumonError, OptionError
-from mumon.experiments.paper import angle, cosines, curves, estimate, generated, items, norms, render_paper, run_paper
+from mumon.experiments.paper import (
+    angle,
+    cosines,
+    curves,
+    estimate,
+    generated,
+    items,
+    norms,
+    render_paper,
+    run_paper,
+    sides,
+)
 from mumon.experiments.paper.experiment_context import ExperimentContext
 from mumon.experiments.paper.results import Section, Verdict
 from mumon.experiments.paper.run import list_origins, render_sections
@@ -74,9 +85,12 @@ def test_what_was_measured_is_not_measured_again(small, monkeypatch):
         raise AssertionError("trained again")
 
     monkeypatch.setattr(ExperimentContext, "_train_and_score", never)
+    monkeypatch.setattr(sides, "_train_and_score", never)
     monkeypatch.setattr(angle, "_measure_cosines", never)
     monkeypatch.setattr(curves, "_measure_losses", never)
-    again = run_paper(["table1", "norms", "angle", "curves", "sizes"], output=small.page.parent, progress=False)
+    again = run_paper(
+        ["table1", "norms", "angle", "curves", "sizes", "sentences", "growth"], output=small.page.parent, progress=False
+    )
     assert list(again.sections) == list(small.sections)  # the others are as they were
     assert again.sections["table1"].verdicts == small.sections["table1"].verdicts
 
@@ -144,7 +158,7 @@ def test_the_networks_of_tables_2_and_3_are_trained_if_asked_for_by_name(tmp_pat
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        ({"names": ["table9"]}, "no experiment is called table9; the 12 known ones are table1"),
+        ({"names": ["table9"]}, "no experiment is called table9; the 15 known ones are table1"),
         ({"scale": "huge"}, "the scale is 'huge'; it must be one of the 3"),
         ({"scale": "medium", "names": ["norms"]}, "the scale medium needs a corpus of millions of sentences"),
         ({"extrinsic": "nowhere.json"}, "nowhere.json is not a file; the results of"),
@@ -349,7 +363,8 @@ def test_a_page_with_a_mistake_would_be_noticed(tmp_path):
 def test_the_committed_report_is_the_medium_one_and_follows_from_its_data():
     sections, _, metadata = render_sections(COMMITTED)
     assert metadata["scale"] == "medium"
-    assert list(sections) == [name for name in items() if name != "c4"]
+    assert list(sections) == [name for name in items() if name in sections]
+    assert set(items()) - set(sections) <= {"c4", "both-sides", "sentences", "growth"}
     page = (COMMITTED / "index.html").read_text()
     from markupsafe import escape
 

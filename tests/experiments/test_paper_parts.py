@@ -264,7 +264,20 @@ def test_an_estimate_grows_with_the_text_and_the_vectors():
         one, two = (estimate.estimate_items(scale, each, larger, 2, set(items())) for each in (text, larger))
     hours = [{need.item: need.hours for need in needs} for needs in (one, two)]
     assert hours[1]["curves"] == pytest.approx(2 * hours[0]["curves"])  # all of the text
-    assert {"table1", "times", "norms", "curves", "angle", "negatives", "rates", "sizes", "c4"} == set(hours[0])
+    trained = {
+        "table1",
+        "times",
+        "norms",
+        "curves",
+        "angle",
+        "negatives",
+        "rates",
+        "sizes",
+        "both-sides",
+        "growth",
+        "c4",
+    }
+    assert trained == set(hours[0])
     assert two[0].memory > one[0].memory
     assert max(one, key=lambda need: need.memory).item == "c4"
 

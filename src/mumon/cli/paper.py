@@ -23,7 +23,8 @@ def paper(
         list[str] | None,
         typer.Argument(
             metavar="[all|NAME…]",
-            help="Experiments: table1 extrinsic times norms angle curves sampler negatives rates gradcheck sizes c4.",
+            help="Experiments: table1 extrinsic times norms angle curves sampler negatives rates gradcheck sizes "
+            "both-sides sentences growth c4.",
             show_default=False,
         ),
     ] = None,
@@ -54,6 +55,10 @@ def paper(
         list[str] | None,
         typer.Option(help="A second corpus, for 768 dimensions and 5 M words (at full scale).", show_default=False),
     ] = None,
+    more: Annotated[
+        list[str] | None,
+        typer.Option(help="More text, which growth adds to the corpus for its largest part.", show_default=False),
+    ] = None,
     estimate: Annotated[bool, typer.Option("--estimate", help="Only estimate the time and the memory.")] = False,
     render: Annotated[
         bool, typer.Option("--render", help="Measure nothing: write the pages again from the report's data.")
@@ -73,11 +78,12 @@ def paper(
 
     progress = options.reporter(quiet)
     if estimate or (scale == "full" and corpus):
-        _estimate(names or ["all"], scale, corpus or [], c4 or [], workers, progress, json and estimate)
+        texts = {"corpus": corpus or [], "c4": c4 or [], "more": more or []}
+        _estimate(names or ["all"], scale, texts, workers, progress, json and estimate)
     if estimate:
         return
     asked: dict[str, Any] = {"scale": scale, "corpus": corpus, "output": output, "cache": cache, "extrinsic": extrinsic}
-    asked |= {"bench": bench, "c4": c4, "threads": workers, "command": _command(), "progress": progress}
+    asked |= {"bench": bench, "c4": c4, "more": more, "threads": workers, "command": _command(), "progress": progress}
     report = _render(names, output) if render else _run(names or ["all"], asked, progress)
     if json:
         import json as json_
@@ -122,8 +128,7 @@ def _command() -> str:
 def _estimate(
     names: list[str],
     scale: str,
-    corpus: list[str],
-    c4: list[str],
+    files: dict[str, list[str]],
     workers: int | None,
     progress: Progress,
     json: bool,
@@ -140,16 +145,15 @@ def _estimate(
 
     chosen, workers = find_scale(scale), workers or available_cores()
     wanted = {item.name for item in choose_items(names)[0]}
-    texts = [
-        estimates.measure_corpus(", ".join(names), corpus_from_files(names, workers=workers, progress=progress), chosen)
-        if names
-        else None
-        for names in (corpus, c4)
-    ]
-    first = texts[0] or (estimates.GENERATED_SIZE if scale == "small" else estimates.WIKIPEDIA_SIZE)
-    second = texts[1] or (estimates.C4_SIZE if scale == "full" and not corpus else None)
+    read = {
+        text: corpus_from_files(names, workers=workers, progress=progress) for text, names in files.items() if names
+    }
+    sizes = {text: estimates.measure_corpus(", ".join(files[text]), read[text], chosen) for text in read}
+    first = sizes.get("corpus") or (estimates.GENERATED_SIZE if scale == "small" else estimates.WIKIPEDIA_SIZE)
+    second = sizes.get("c4") or (estimates.C4_SIZE if scale == "full" and "corpus" not in sizes else None)
+    more = sizes["more"].tokens if "more" in sizes else 0
     progress.note("measuring how fast this machine trains …")
-    needs = estimates.estimate_items(chosen, first, second, workers, wanted)
+    needs = estimates.estimate_items(chosen, first, second, workers, wanted, more)
     if json:
         print(
             json_.dumps({"corpus": asdict(first), "c4": second and asdict(second), "needs": [asdict(n) for n in needs]})

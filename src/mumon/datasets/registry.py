@@ -63,12 +63,48 @@ glue/MNLI/test_mismatched.tsv 203754 c6031ba0cd147f5d68d73831ec03ff34d97a792bbb7
 ner/eng.train 3281528 eac0822f501353f265383ddf1edb0dcd42a1b6eefd3e383d7074db98c38eb41c
 ner/eng.testa 827012 aedc4ccbd1ae9795feaa0e86fe72d195b0258abed9d705b630d1c889276fac1e
 ner/eng.testb 748096 0632f32c090ef31c223135b7fee3187a7cf8e65c4015c7866bb7783428cdd9a6
+sts/stsb/stsb-en-train.csv 708863 e1e84fec60bbb598735552f54a35f4949904a484750fd2cb11e2720e49f63da6
+sts/stsb/stsb-en-dev.csv 204675 d29586e96558c4eb52cf5ea5d14e9c24d3bf0e44f111b017caba43a5adc33226
+sts/stsb/stsb-en-test.csv 158891 11523b625219e94e9ca05d2816b5f02cac1614c5894fe657376fa0806378d053
+sts/2012/MSRpar.test.tsv 168264 0152db6de47cb0c309482425118281b8afad65a066ad961c96930d511d62dba1
+sts/2012/OnWN.test.tsv 71873 8148c4aea8e70e39c033e16cc0765735669aba0f5de053ac0061f2cf47cf366f
+sts/2012/SMTeuroparl.test.tsv 62276 b70cbc8262db9fe178341a2e427d713be2fb440b1cccc1736cd0e66f0ac8ff59
+sts/2012/SMTnews.test.tsv 61072 7745b5a11faab3098eacd8ba7ea4530f932d1ee5f82e10d6d1f1b8b03cd8868b
+sts/2013/FNWN.test.tsv 46412 ac1fcaf6042fc7f8984b0d6145b5a4028da10c9adc55754ea1ad64d6dd3f6633
+sts/2013/OnWN.test.tsv 49248 66aeefda9084f544e2d54e51026d2952e2cb05bd9b5fcf4c6d4efe57dfa3e4fc
+sts/2013/headlines.test.tsv 71836 9b40330c1b70017b62a48404bf050211f5cfd990e249fc1b8146163bdcb9924a
+sts/2014/OnWN.test.tsv 70871 072ffe5052223b45018a588c3f06d48a3b16bf7a7ea7e9f235fce89342ec8f3f
+sts/2014/deft-forum.test.tsv 43999 1bdea70a0f1b44b7697ede61b80a9a566fad928150567a8a46235104847ef484
+sts/2014/deft-news.test.tsv 63746 faf2fc618e57f4acac25a7cdb16b131a2055ed4fcead3cf475e411b0482dc51d
+sts/2014/headlines.test.tsv 74159 85e98e7c2ed1e95e2a0d1d4047f50497f3a2ca196c0004afa416320f73d46efd
+sts/2014/images.test.tsv 72028 c17677ae0fdd667330b8b41585666d2181d1f4b20013cfdd81f5d0f2811b9165
+sts/2014/tweet-news.test.tsv 94757 be2ee005c28f3c4359cef6d35323ef5ce32443a85a6bad21cdb30f320054db37
+sts/2015/answers-forums.test.tsv 351034 896cd9f26fad335775688ee9829910bb2e7240fb44d89b2e1cc467a73239f65d
+sts/2015/answers-students.test.tsv 166143 e3bd0696f2ff514276ddcc830655b84d7d5e48868f71aa3009d6c5ff90756cee
+sts/2015/belief.test.tsv 284734 29cc4918023aabd33a270f475914885fa7dd24c9811279d9e0face14f973a7e4
+sts/2015/headlines.test.tsv 150011 d45bf6e97f44afc817b39c1e51492cfadce163b0076611f7c85472c8e05271d1
+sts/2015/images.test.tsv 148521 820fe1c8cfb1349ba7d7bca3bf1ed38776d9d0d1b193124a8666e3a5f440c5a9
+sts/2016/answer-answer.test.tsv 147984 b7152d6d12e7145734b452a9757593259b987bbae0558e769a1ded3e992ba12b
+sts/2016/headlines.test.tsv 149945 454c0fa9fdbb133042e84cb7b85f0562b60016d70c1f3caf4b01bd51e6b58a3f
+sts/2016/plagiarism.test.tsv 203377 9f556fe320ce95c7b43db74894f0120dcb4dc9745c7ae9936b49fba04a52524a
+sts/2016/postediting.test.tsv 793290 e412867621bbabf17d4b44c99f84bb222448eabaef34b37243baed1687812b81
+sts/2016/question-question.test.tsv 165644 0b136074715d26425b1b18f566ba319598efa12e1601fd048ad496937c484c06
+sts/sick/SICK_train.txt 506243 266cf8047149bd1d68138dd30439f3122bff30069740ac6705bb6197d9f1b48e
+sts/sick/SICK_trial.txt 57225 5a88cfb62f8c6bd2a3cce0f2421ba2cb8c2be5ab4a800f6f01e2c64aafb7db56
+sts/sick/SICK_test_annotated.txt 559979 2b8aa806658d6fc23c6824c83776c2d4fee7556000817b5ec0f982861413b7d0
 """
 
 # Public copies, pinned to a commit. The other files are cuts and subsets that are not published, or (CoNLL-2003) must
 # not be published.
 _GITHUB = "https://raw.githubusercontent.com/"
 _WORD_SIM = _GITHUB + "mfaruqui/eval-word-vectors/56ebe3699df6e745d506fb3cd97d4f7b1e615d32/data/word-sim/"
+_STS = _GITHUB + "brmson/dataset-sts/e1d3375f5b3bc24f21aa4e46f96eb379e9fc1081/data/sts/"
+# Whole folders of a mirror, whose files have the same names there.
+_FOLDER_ADDRESSES = {
+    "sts/stsb/": _GITHUB + "PhilipMay/stsb-multi-mt/30de0dec4ee199b7f42351d3f1a0b19592955385/data/",
+    "sts/sick/": _STS + "sick2014/",
+    **{f"sts/{year}/": f"{_STS}semeval-sts/{year}/" for year in range(2012, 2017)},
+}
 _ADDRESSES = {
     "similarity/EN-WS-353-ALL.txt": _WORD_SIM + "EN-WS-353-ALL.txt",
     "similarity/EN-MEN-TR-3k.txt": _WORD_SIM + "EN-MEN-TR-3k.txt",
@@ -82,7 +118,13 @@ _ADDRESSES = {
 def _list_files(start: str) -> tuple[DataFile, ...]:
     """List the files whose path begins with `start`."""
     rows = (row.split() for row in _FILES.split("\n") if row.startswith(start))
-    return tuple(DataFile(path, int(size), sha256, _ADDRESSES.get(path)) for path, size, sha256 in rows)
+    return tuple(DataFile(path, int(size), sha256, _find_address(path)) for path, size, sha256 in rows)
+
+
+def _find_address(path: str) -> str | None:
+    """Return the address of a file, or None if it has none."""
+    folder, name = path[: path.rindex("/") + 1], path[path.rindex("/") + 1 :]
+    return _FOLDER_ADDRESSES[folder] + name if folder in _FOLDER_ADDRESSES else _ADDRESSES.get(path)
 
 
 _GLUE = "; Wang et al., GLUE: A Multi-Task Benchmark and Analysis Platform, ICLR 2019"
@@ -180,6 +222,51 @@ _SETS = (
         citation="Tjong Kim Sang, De Meulder, Introduction to the CoNLL-2003 Shared Task: Language-Independent Named "
         "Entity Recognition, CoNLL 2003",
         home="https://www.clips.uantwerpen.be/conll2003/ner/",
+    ),
+    Dataset(
+        "stsb",
+        "STS benchmark: similarity of 8,628 pairs of sentences",
+        _list_files("sts/stsb"),
+        licence="scores CC BY-SA 4.0; each text its own",
+        citation="Cer, Diab, Agirre, Lopez-Gazpio, Specia, SemEval-2017 Task 1: Semantic Textual Similarity "
+        "Multilingual and Crosslingual Focused Evaluation, SemEval 2017",
+        home="https://ixa2.si.ehu.eus/stswiki/index.php/STSbenchmark",
+    ),
+    Dataset(
+        "sick",
+        "SICK: relatedness of 9,927 pairs of sentences",
+        _list_files("sts/sick"),
+        licence="CC BY-NC-SA 3.0",
+        citation="Marelli et al., A SICK Cure for the Evaluation of Compositional Distributional Semantic Models, "
+        "LREC 2014",
+        home="https://zenodo.org/record/2787612",
+    ),
+    *(
+        Dataset(
+            f"sts{year - 2000}",
+            f"STS {year}: similarity of {pairs} pairs of sentences",
+            _list_files(f"sts/{year}"),
+            licence="each text its own",
+            citation=f"Agirre et al., {title}",
+            home="https://ixa2.si.ehu.eus/stswiki/",
+        )
+        for year, pairs, title in (
+            (2012, "2,358", "SemEval-2012 Task 6: A Pilot on Semantic Textual Similarity, *SEM 2012"),
+            (2013, "1,500", "*SEM 2013 shared task: Semantic Textual Similarity, *SEM 2013"),
+            (2014, "3,750", "SemEval-2014 Task 10: Multilingual Semantic Textual Similarity, SemEval 2014"),
+            (
+                2015,
+                "3,000",
+                "SemEval-2015 Task 2: Semantic Textual Similarity, English, Spanish and Pilot on Interpretability, "
+                "SemEval 2015",
+            ),
+            (
+                2016,
+                "1,186",
+                "SemEval-2016 Task 1: Semantic Textual Similarity, Monolingual and Cross-Lingual Evaluation, "
+                "SemEval 2016",
+            ),
+        )
     ),
 )
 

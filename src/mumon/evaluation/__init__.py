@@ -9,13 +9,32 @@ So the resampled scores of two models can be subtracted, which is the paired com
 again for every resample: an item's rank is a cumulative sum of how often the items before it were drawn.
 
 `tasks.py` defines a task, `task_files.py` reads tasks, `word_lookup.py` finds their words, `evaluate.py` asks models,
-`bootstrap.py` resamples the answers and `report.py` holds the scores.
+`bootstrap.py` resamples the answers and `report.py` holds the scores. `sentences.py` scores pairs of sentences, which
+`sentence_files.py` reads.
 """
 
 from mumon.evaluation.evaluate import evaluate
 from mumon.evaluation.report import Comparison, Report, Score
+from mumon.evaluation.sentence_files import SENTENCE_SUITE, load_sentence_tasks, read_sentence_task
+from mumon.evaluation.sentences import SentenceScore, SentenceTask, score_sentences
 from mumon.evaluation.task_files import SUITE, load_tasks, read_task
 from mumon.evaluation.tasks import Task
 from mumon.vectors.analogies import solve
 
-__all__ = ["SUITE", "Comparison", "Report", "Score", "Task", "evaluate", "load_tasks", "read_task", "solve"]
+__all__ = [
+    "SENTENCE_SUITE",
+    "SUITE",
+    "Comparison",
+    "Report",
+    "Score",
+    "SentenceScore",
+    "SentenceTask",
+    "Task",
+    "evaluate",
+    "load_sentence_tasks",
+    "load_tasks",
+    "read_sentence_task",
+    "read_task",
+    "score_sentences",
+    "solve",
+]

@@ -80,8 +80,8 @@ class Outcome:
                     zero.append(100 * total / len(self.values))
                 else:
                     counts = count_draws(drawn, len(self.values))
-                    skip.append(self._resample_spearman(counts, self.found))
                     zero.append(self._resample_spearman(counts, np.ones_like(self.found)))
+                    skip.append(zero[-1] if self.found.all() else self._resample_spearman(counts, self.found))
         return np.concatenate(skip), np.concatenate(zero)
 
     def _resample_spearman(self, counts: Array, items: NDArray[np.bool_]) -> Array:

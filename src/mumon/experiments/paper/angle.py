@@ -20,6 +20,7 @@ from mumon.experiments.paper.experiment_context import ExperimentContext, Labell
 from mumon.experiments.paper.figures import SYSTEM_COLOURS
 from mumon.experiments.paper.intervals import Estimate
 from mumon.experiments.paper.results import Figure, Item, Section, Table, Verdict, judge_at_least
+from mumon.experiments.paper.runs import SOURCE_OPTIONS
 from mumon.word2vec import Word2Vec
 
 HEAT_MAP_LIMIT = 1000  # of C and k in the heat map, as in the paper's figure
@@ -60,6 +61,7 @@ def _measure_cosines(context: ExperimentContext, part: Part) -> dict[str, Any]:
     for update, k in product(UPDATES, ks):
         label = f"{context.label}, {update}, k = {k}"
         options = {"total_epochs": context.scale.epochs, "workers": context.threads, **context.options(negative=k)}
+        options |= SOURCE_OPTIONS  # gradients are taken at the source vectors
         model = Word2Vec(update=update, exact=True, progress=LabelledProgress(context.progress, label), **options)  # type: ignore[arg-type]
         model.build_vocab(part.corpus)
         for epoch in range(1, context.scale.epochs + 1):

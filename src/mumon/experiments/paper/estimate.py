@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mumon.corpus import EncodedCorpus
 from mumon.estimate.report import format_time
-from mumon.experiments.paper import curves, extrinsic, intrinsic, norms, rates, sizes
+from mumon.experiments.paper import both_sides, curves, extrinsic, growth, intrinsic, norms, rates, sizes
 from mumon.experiments.paper.runs import SYSTEMS
 from mumon.experiments.paper.scales import WINDOWS, Scale
 from mumon.experiments.paper.sweeps import FEWEST_RATES
@@ -79,7 +79,12 @@ def measure_corpus(name: str, encoded: EncodedCorpus, scale: Scale) -> CorpusSiz
 
 
 def estimate_items(
-    scale: Scale, corpus: CorpusSize, second: CorpusSize | None, threads: int, names: Container[str]
+    scale: Scale,
+    corpus: CorpusSize,
+    second: CorpusSize | None,
+    threads: int,
+    names: Container[str],
+    more_tokens: int = 0,
 ) -> list[ItemCost]:
     """Estimate hours and memory of experiments on this machine.
 
@@ -95,6 +100,8 @@ def estimate_items(
         Threads of every training.
     names
         The experiments to estimate; those that train nothing are left out.
+    more_tokens
+        Words of the text that `growth` adds to the corpus.
 
     Returns
     -------
@@ -104,7 +111,7 @@ def estimate_items(
     speeds: dict[tuple[str, int, int, CorpusSize], float] = {}
     hours: dict[str, list[float]] = {}
     memory: dict[str, int] = {}
-    for item, system, tokens, dim, window, on_second in _list_trainings(scale, corpus, second, threads):
+    for item, system, tokens, dim, window, on_second in _list_trainings(scale, corpus, second, threads, more_tokens):
         if item not in names:
             continue
         base, factor = PEER_FACTORS.get(system, (system, 1.0))
@@ -119,7 +126,7 @@ def estimate_items(
 
 
 def _list_trainings(
-    scale: Scale, corpus: CorpusSize, second: CorpusSize | None, threads: int
+    scale: Scale, corpus: CorpusSize, second: CorpusSize | None, threads: int, more_tokens: int = 0
 ) -> Iterator[tuple[str, str, float, int, int, bool]]:
     """Yield experiment, system, tokens of all epochs, dimensions, window and "on the second corpus", by training."""
 
@@ -167,6 +174,17 @@ def _list_trainings(
             if sentences != scale.table_sentences:  # those are Table 1's
                 for _ in range(FEWEST_RATES + scale.seeds):
                     yield "sizes", system, tokens(sentences), *usual
+    for system in both_sides.SYSTEMS:
+        for _ in range(FEWEST_RATES + scale.seeds):
+            yield "both-sides", system, tokens(scale.table_sentences), *usual
+    for system in growth.SYSTEMS:
+        for _ in range(scale.fewer_seeds):
+            for sentences in scale.sizes:
+                if sentences != scale.table_sentences:  # those are the ones above
+                    yield "growth", system, tokens(sentences), *usual
+            if more_tokens:
+                yield "growth", system, tokens(None) + more_tokens * scale.epochs, *usual
+    for system in sizes.SYSTEMS:
         if second is not None:
             yield "c4", system, second.tokens * scale.c4_epochs, scale.c4_dim, scale.window, True
 

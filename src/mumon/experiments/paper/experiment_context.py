@@ -16,6 +16,7 @@ from mumon.errors import CorpusError, FormatError, OptionError, TrainingError, t
 from mumon.experiments.bench.work import write_plain_text
 from mumon.experiments.paper.runs import (
     GENSIM_RATE,
+    SOURCE_OPTIONS,
     SYSTEMS,
     TrainedRun,
     collect_scores,
@@ -36,7 +37,7 @@ from mumon.utils.strict_json import parse
 from mumon.word2vec import Word2Vec
 
 if TYPE_CHECKING:
-    from mumon.evaluation import Task
+    from mumon.evaluation import SentenceTask, Task
     from mumon.vectors.word_vectors import WordVectors
 
 RECORD_VERSION = 1  # of what the saved records hold; it is a part of their names
@@ -89,6 +90,10 @@ class ExperimentContext:
         Results of earlier commands ("extrinsic", "bench") to include.
     c4
         Files of a second, larger corpus.
+    more
+        Files that `growth` adds to the corpus for its largest part.
+    sentence_tasks
+        Pairs of sentences; those of tasks whose names end in "-dev" choose, the others test.
     """
 
     def __init__(
@@ -101,10 +106,13 @@ class ExperimentContext:
         progress: Progress,
         earlier_results: Mapping[str, Any] | None = None,
         c4: Sequence[str] = (),
+        more: Sequence[str] = (),
+        sentence_tasks: Sequence[SentenceTask] = (),
     ) -> None:
         self.scale, self.inputs, self.tasks, self.threads = scale, list(inputs), list(tasks), threads
         self.store, self.progress = ResultStore(cache, indent=1), progress
-        self.earlier_results, self.c4 = dict(earlier_results or {}), list(c4)
+        self.earlier_results, self.c4, self.more = dict(earlier_results or {}), list(c4), list(more)
+        self.sentence_tasks = list(sentence_tasks)
         self.label = ""  # of the experiment that is running
         self._parts: dict[tuple[str, int | None], Part] = {}
 
@@ -116,6 +124,10 @@ class ExperimentContext:
     def part(self, sentences: int | None) -> Part:
         """Return the first sentences of the corpus, or all of it (None)."""
         return self._read_part("corpus", self.inputs, sentences)
+
+    def extended_part(self) -> Part:
+        """Return all of the corpus and the text that was given besides."""
+        return self._read_part("corpus and more", [*self.inputs, *self.more], None)
 
     def c4_part(self) -> Part:
         """Return all of the second corpus."""
@@ -168,7 +180,7 @@ class ExperimentContext:
             Scores, norms and answers. A training that diverged is a result, too: it says so in `failed`.
         """
         options = self.options(**changed)
-        inputs = self._list_inputs(system, part, seed, options)
+        inputs = self.list_inputs(system, part, seed, options)
         inputs |= {"tasks": {task.name: digest_task(task) for task in self.tasks}}
         found, arrays = self.find_result("run", inputs), self.store.read_arrays(name_result("run", inputs))
         if found is None or arrays is None:
@@ -182,10 +194,10 @@ class ExperimentContext:
         from mumon.vectors.word_vectors import WordVectors
 
         options = self.options(alpha=self.default_rate(system, part))
-        path = self.store.path(name_result("vectors", self._list_inputs(system, part, seed, options)), "bin")
+        path = self.store.path(name_result("vectors", self.list_inputs(system, part, seed, options)), "bin")
         if not path.exists():
             reporter = LabelledProgress(self.progress, f"{self.label}, {system}")
-            self._fit(system, part, seed, options, reporter)[0].save(path)
+            self.fit(system, part, seed, options, reporter)[0].save(path)
         return WordVectors.load(path)
 
     def measure_once(
@@ -225,6 +237,50 @@ class ExperimentContext:
         self.store.write(name, {"kind": kind, "inputs": inputs, "result": result})
         return result
 
+    def fit(
+        self, system: str, part: Part, seed: int, options: Mapping[str, Any], reporter: Progress
+    ) -> tuple[WordVectors, float | None, Any]:
+        """Train a system, without looking for a saved run.
+
+        Parameters
+        ----------
+        system, part, seed
+            What to train, and on which text.
+        options
+            All training options.
+        reporter
+            Where progress is reported.
+
+        Returns
+        -------
+        tuple
+            Source vectors, the last loss and the matrix of target vectors; of gensim only the vectors are known.
+        """
+        if is_peer(system):
+            reporter.start("training (a process of its own)", 0, "")
+            return train_gensim(part.path, {**SYSTEMS[system], **options}, self.threads, seed), None, None
+        asked = {**SOURCE_OPTIONS, **SYSTEMS[system], **options}
+        model = Word2Vec(part.corpus, seed=seed, workers=self.threads, progress=reporter, **asked)
+        return model.wv, model.history[-1].loss, model.syn1neg
+
+    def list_inputs(self, system: str, part: Part, seed: int, options: Mapping[str, Any]) -> dict[str, Any]:
+        """List everything that a model depends on; the number of threads changes only the order of its steps.
+
+        Parameters
+        ----------
+        system, part, seed
+            What to train, and on which text.
+        options
+            All training options.
+
+        Returns
+        -------
+        dict
+            What the name of a saved result is computed from.
+        """
+        which = {"system": system, "defaults": SYSTEMS[system], "version": find_version(system)}
+        return {**which, "options": dict(options), "seed": seed, "corpus": part.digest}
+
     def _read_part(self, name: str, inputs: Sequence[str], sentences: int | None) -> Part:
         if (name, sentences) not in self._parts:
             path = self.store.path(name_result("text", {"files": _stamp_files(inputs), "first": sentences}), "txt")
@@ -238,27 +294,12 @@ class ExperimentContext:
             self._parts[name, sentences] = Part(path, encoded)
         return self._parts[name, sentences]
 
-    def _list_inputs(self, system: str, part: Part, seed: int, options: Mapping[str, Any]) -> dict[str, Any]:
-        """List everything that a model depends on; the number of threads changes only the order of its steps."""
-        which = {"system": system, "defaults": SYSTEMS[system], "version": find_version(system)}
-        return {**which, "options": dict(options), "seed": seed, "corpus": part.digest}
-
     def _report_run(self, run: TrainedRun, description: str) -> None:
         if run.failed is not None:
             self.progress.note(f"{self.label}: {description}: {run.failed}")
         else:
             dev, seconds = run.mean("dev"), run.record["seconds"]
             self.progress.finish(f"{self.label}: {description}: dev {dev:.1f}, {seconds:.0f} s")
-
-    def _fit(
-        self, system: str, part: Part, seed: int, options: Mapping[str, Any], reporter: Progress
-    ) -> tuple[WordVectors, float | None, Any]:
-        """Return vectors, the last loss and target vectors; of gensim only the vectors are known."""
-        if is_peer(system):
-            reporter.start("training (a process of its own)", 0, "")
-            return train_gensim(part.path, {**SYSTEMS[system], **options}, self.threads, seed), None, None
-        model = Word2Vec(part.corpus, seed=seed, workers=self.threads, progress=reporter, **SYSTEMS[system], **options)
-        return model.wv, model.history[-1].loss, model.syn1neg
 
     def _train_and_score(
         self, system: str, part: Part, seed: int, options: Mapping[str, Any]
@@ -270,7 +311,7 @@ class ExperimentContext:
         started = time.perf_counter()
         record: dict[str, Any] = {"sentences": part.sentences, "tokens": part.tokens, "failed": None}
         try:
-            vectors, loss, targets = self._fit(system, part, seed, options, reporter)
+            vectors, loss, targets = self.fit(system, part, seed, options, reporter)
         except TrainingError as error:  # it diverged: that is a result, too
             return {**record, "failed": str(error), "scores": {}, "norms": [None, None]}, {}
         finally:

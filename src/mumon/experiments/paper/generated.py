@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mumon.evaluation.sentences import SentenceTask
 from mumon.evaluation.tasks import Task
 
 SENTENCES = 8_000
@@ -18,6 +19,7 @@ TOPICS, STEMS_PER_TOPIC = 10, 8
 ENDINGS = ("", "s", "ed", "ing")
 FILLERS = 300
 PAIRS, QUESTIONS = 600, 1200
+SENTENCE_PAIRS, SENTENCE_WORDS = 300, 5
 CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
 
 
@@ -91,3 +93,26 @@ def make_questions(seed: int = 2) -> list[Task]:
         Task("similarity", "similarity", tuple(pairs), ("",) * len(pairs), np.array(gold)),
         Task("analogies", "analogy", tuple(asked), ("",) * len(asked)),
     ]
+
+
+def make_sentence_tasks(seed: int = 3) -> list[SentenceTask]:
+    """Make pairs of sentences whose similarity is known: 3 for the same topic, and 1 for each stem that both have."""
+    random, names = np.random.default_rng(seed), make_stems()
+    tasks = []
+    for task in ("sentences-dev", "sentences-test"):
+        pairs, gold = [], []
+        for _ in range(SENTENCE_PAIRS):
+            topic = int(random.integers(TOPICS))
+            topics = (topic, topic if random.random() < 0.5 else int(random.integers(TOPICS)))
+            stems = [random.integers(STEMS_PER_TOPIC, size=SENTENCE_WORDS) + each * STEMS_PER_TOPIC for each in topics]
+            endings = random.integers(len(ENDINGS), size=(2, SENTENCE_WORDS))
+            first, second = (
+                " ".join(
+                    [names[stem] + ENDINGS[end] for stem, end in zip(*both, strict=True)] + [f"f{random.integers(9)}"]
+                )
+                for both in zip(stems, endings, strict=True)
+            )
+            pairs.append((first, second))
+            gold.append(3.0 * (topics[0] == topics[1]) + len(np.intersect1d(stems[0], stems[1])))
+        tasks.append(SentenceTask(task, tuple(pairs), np.array(gold)))
+    return tasks

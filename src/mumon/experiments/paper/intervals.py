@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mumon.errors import CorpusError, TrainingError
-from mumon.evaluation.bootstrap import average_over_seeds, compute_interval, derive_seed
+from mumon.evaluation.bootstrap import Outcome, average_over_seeds, compute_interval, derive_seed
 from mumon.evaluation.tasks import MEAN, Fold
 from mumon.experiments.paper.experiment_context import ExperimentContext
 from mumon.experiments.paper.runs import TrainedRun
@@ -89,7 +91,10 @@ def estimate_change(context: ExperimentContext, a: Runs, b: Runs, then_a: Runs, 
 
 
 def estimate_contrast(
-    context: ExperimentContext, terms: Sequence[tuple[int, Runs]], fold: Fold = "test"
+    context: ExperimentContext,
+    terms: Sequence[tuple[int, Runs]],
+    fold: Fold = "test",
+    questions: Mapping[str, NDArray[np.bool_]] | None = None,
 ) -> dict[str, Estimate]:
     """Estimate a sum of scores with signs, by task and on the mean, from the same resamples of the items that all have.
 
@@ -104,6 +109,8 @@ def estimate_contrast(
         A sign and the runs of a system each.
     fold
         The half that is scored.
+    questions
+        Which items of which tasks are scored; by default those of the fold, of all tasks of the context.
 
     Returns
     -------
@@ -122,27 +129,39 @@ def estimate_contrast(
         raise TrainingError(
             f"{len(broken) or 'no'} of the runs to compare failed, {(broken or ['or there are none'])[0]}"
         )
+    if questions is None:
+        questions = {task.name: task.fold(fold) for task in context.tasks}
     values, samples = {}, {}
-    for task in context.tasks:
-        asked = task.fold(fold)
+    for name, asked in questions.items():
         for run in (run for _, runs in terms for run in runs):
-            asked = asked & run.outcomes[task.name].found
+            asked = asked & run.outcomes[name].found
         if asked.sum() < FEWEST_ITEMS:
             continue
         value, sample = 0.0, np.zeros(context.scale.resamples)
         for sign, runs in terms:
-            answers = [run.outcomes[task.name].select(asked) for run in runs]
-            by_seed = np.array(
-                [outcome.resample(context.scale.resamples, derive_seed(0, task.name))[1] for outcome in answers]
-            )
-            value += sign * float(np.mean([outcome.score(skip_missing=False) for outcome in answers]))
+            scored = [
+                _resample(run.outcomes[name], asked.tobytes(), context.scale.resamples, derive_seed(0, name))
+                for run in runs
+            ]
+            value += sign * float(np.mean([score for score, _ in scored]))
+            by_seed = np.array([drawn for _, drawn in scored])
             sample = sample + sign * average_over_seeds(by_seed, derive_seed(0, "seeds"))
         if not np.isnan(value):
-            values[task.name], samples[task.name] = value, sample
+            values[name], samples[name] = value, sample
     if not values:
         raise CorpusError(
-            f"none of the {len(context.tasks)} tasks has {FEWEST_ITEMS} questions whose words occur; give more text"
+            f"none of the {len(questions)} tasks has {FEWEST_ITEMS} questions whose words occur; give more text"
         )
     values[MEAN] = float(np.mean(list(values.values())))
     samples[MEAN] = np.mean(list(samples.values()), axis=0)
     return {name: Estimate(value, *compute_interval(samples[name])) for name, value in values.items()}
+
+
+@lru_cache(maxsize=1024)
+def _resample(outcome: Outcome, asked: bytes, resamples: int, seed: int) -> tuple[float, NDArray[np.float64]]:
+    """Score a selection of the answers, and resamples of it.
+
+    Thousands of resamples of a large task take seconds, and a run takes part in several differences.
+    """
+    answers = outcome.select(np.frombuffer(asked, bool))
+    return answers.score(skip_missing=False), answers.resample(resamples, seed)[1]

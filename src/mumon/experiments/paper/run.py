@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mumon import __version__
-from mumon.errors import MumonError, OptionError, TrainingError
+from mumon.errors import DataError, MumonError, OptionError, TrainingError
 from mumon.experiments.paper.experiment_context import ExperimentContext, read_json
 from mumon.experiments.paper.results import Item, Section
 from mumon.experiments.paper.scales import Scale, find_scale
@@ -18,11 +18,12 @@ from mumon.experiments.result_store import write_json
 from mumon.utils.progress import Progress, choose_progress
 
 if TYPE_CHECKING:
-    from mumon.evaluation import Task
+    from mumon.evaluation import SentenceTask, Task
 
 FORMAT, VERSION = "mumon-paper", 2  # of the data of a report
 DATA_FOLDER = "data"
 WITHOUT_TEXT = ("gradcheck", "sampler")
+WITH_SENTENCES = ("both-sides", "sentences", "growth")  # they share trainings, which answer pairs of sentences
 Files = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
@@ -36,20 +37,24 @@ def items() -> dict[str, Item]:
     """
     from mumon.experiments.paper import (
         angle,
+        both_sides,
         c4,
         curves,
         extrinsic,
         gradients,
+        growth,
         intrinsic,
         negatives,
         norms,
         rates,
         sampler,
+        sentence_similarity,
         sizes,
         times,
     )
 
-    modules = (intrinsic, extrinsic, times, norms, angle, curves, sampler, negatives, rates, gradients, sizes, c4)
+    paper = (intrinsic, extrinsic, times, norms, angle, curves, sampler, negatives, rates, gradients, sizes)
+    modules = (*paper, both_sides, sentence_similarity, growth, c4)
     return {module.ITEM.name: module.ITEM for module in modules}
 
 
@@ -98,6 +103,7 @@ def run_paper(
     extrinsic: str | os.PathLike[str] | None = None,
     bench: str | os.PathLike[str] | None = None,
     c4: Files | None = None,
+    more: Files | None = None,
     threads: int | None = None,
     command: str = "mumon.experiments.paper.run_paper",
     progress: bool | Progress | None = None,
@@ -118,6 +124,8 @@ def run_paper(
         JSON of an earlier `mumon eval --extrinsic`, and results.json of an earlier `mumon bench`, to include.
     c4
         A second corpus for large vectors: 768 dimensions and 5 M words at the full scale.
+    more
+        More text, which the experiment `growth` adds to the corpus for its largest part.
     threads
         Threads of every training; by default all cores.
     command
@@ -158,9 +166,17 @@ def run_paper(
         folder = Path(cache) if cache is not None else home / "cache"
         folder.mkdir(parents=True, exist_ok=True)
         inputs, tasks = _prepare_text(chosen_scale, files, wanted, folder, reporter)
-        workers = threads or available_cores()
         context = ExperimentContext(
-            chosen_scale, inputs, tasks, folder, workers, reporter, earlier_results=earlier, c4=_list_names(c4)
+            chosen_scale,
+            inputs,
+            tasks,
+            folder,
+            threads or available_cores(),
+            reporter,
+            earlier_results=earlier,
+            c4=_list_names(c4),
+            more=_list_names(more),
+            sentence_tasks=_load_sentences(wanted, bool(files), reporter),
         )
         for number, item in enumerate(wanted, 1):
             reason = _find_reason_to_skip(item.name, context, asked)
@@ -372,6 +388,8 @@ def _find_reason_to_skip(name: str, context: ExperimentContext, asked: set[str])
         return "its networks train for hours; give the JSON of mumon eval --extrinsic, or ask for it by name"
     if name == "c4" and not context.c4:
         return "it takes a second, larger corpus (--c4)"
+    if name == "sentences" and not context.sentence_tasks:
+        return "the pairs of sentences are not on this machine"
     return None
 
 
@@ -404,6 +422,22 @@ def _prepare_text(
         progress.note(f"making up {SENTENCES:,} sentences and questions about them …")
         write_text(path)
     return [str(path)], make_questions()
+
+
+def _load_sentences(wanted: Sequence[Item], real: bool, progress: Progress) -> list[SentenceTask]:
+    """Return pairs of sentences for the experiments that want them: real ones, or made-up ones for made-up text."""
+    from mumon.evaluation.sentence_files import SENTENCE_SUITE, load_sentence_tasks
+    from mumon.experiments.paper.generated import make_sentence_tasks
+
+    if not any(item.name in WITH_SENTENCES for item in wanted):
+        return []
+    if not real:
+        return make_sentence_tasks()
+    try:
+        return load_sentence_tasks(("stsb-dev", *SENTENCE_SUITE), progress=progress)
+    except DataError as error:  # words can be measured without them
+        progress.note(f"pairs of sentences are left out: {error}")
+        return []
 
 
 def _describe_report(scale: Scale, files: list[str], command: str) -> dict[str, Any]:

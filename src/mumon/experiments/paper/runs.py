@@ -17,6 +17,7 @@ from mumon import __version__
 from mumon.errors import FormatError, PeerError, TrainingError
 from mumon.evaluation.bootstrap import Outcome
 from mumon.experiments.bench.systems import find_peer_version
+from mumon.training.settings import Settings
 
 if TYPE_CHECKING:
     from mumon.evaluation import Report, Task
@@ -34,6 +35,8 @@ SYSTEMS: dict[str, dict[str, Any]] = {
     "CBOW faulty, exact": {"update": "faulty", "exact": True},
     "CBOW correct, exact": {"exact": True},
 }
+# What every model of the paper's protocol is trained with: its vectors are the source vectors alone.
+SOURCE_OPTIONS: dict[str, Any] = {"target_weight": 0.0} if hasattr(Settings, "target_weight") else {}
 GENSIM_RATE = 0.025  # its default, for both objectives
 
 

@@ -1,0 +1,218 @@
+"""Vectors from both sides of a model, source + λ × target: every λ is scored from one training.
+
+Training makes two vectors for each word, and the paper's protocol throws those of the target side away. Here the raw
+matrices of one training are added with several weights λ, and each sum answers all questions: those of the word tasks,
+and the pairs of sentences. Only the answers are saved, not the matrices.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mumon.errors import TrainingError
+from mumon.evaluation.bootstrap import Outcome
+from mumon.evaluation.sentences import METHODS, SentenceTask, answer_pairs
+from mumon.experiments.paper.experiment_context import ExperimentContext, LabelledProgress, Part, name_result
+from mumon.experiments.paper.runs import (
+    TrainedRun,
+    collect_scores,
+    compute_mean_norm,
+    describe_run,
+    pack_outcomes,
+    unpack_outcomes,
+)
+from mumon.experiments.paper.sweeps import RateSweep, bracket_best_rate, get_dev_score
+from mumon.experiments.sweep.plan import digest_task
+
+if TYPE_CHECKING:
+    from mumon.vectors.word_vectors import WordVectors
+
+WEIGHTS = (0.0, 0.125, 0.25, 0.5, 1.0)  # λ
+SourceAndSums = dict[float, TrainedRun]  # one training, by λ; 0 is the source side alone
+
+
+def choose_weight(runs: Mapping[float, Sequence[TrainedRun]]) -> float:
+    """Return the λ whose vectors are best on the dev halves of the word tasks, on the mean over seeds.
+
+    All seeds choose together, since a λ is chosen and not a run: luck that a run has, it has at every λ.
+
+    Parameters
+    ----------
+    runs
+        Runs by λ.
+
+    Returns
+    -------
+    float
+        The best λ; of equals, the least.
+    """
+    return max(runs, key=lambda weight: (np.mean([get_dev_score(run) for run in runs[weight]]), -weight))
+
+
+def sweep_sides(context: ExperimentContext, system: str, part: Part) -> RateSweep:
+    """Find the best rate of a system, judged at each rate by the λ that is best there.
+
+    Parameters
+    ----------
+    context, system, part
+        What to train, and on which text.
+
+    Returns
+    -------
+    RateSweep
+        The best rate, and the best run at each.
+    """
+
+    def train(rate: float) -> TrainedRun:
+        return max(train_sides(context, system, part, alpha=rate).values(), key=get_dev_score)
+
+    return bracket_best_rate(context.default_rate(system, part), train)
+
+
+def train_side_seeds(
+    context: ExperimentContext, system: str, part: Part, rate: float, seeds: int
+) -> dict[float, list[TrainedRun]]:
+    """Train with other seeds than that of the sweep; trainings that diverge are left out.
+
+    Parameters
+    ----------
+    context, system, part
+        What to train, and on which text.
+    rate
+        The learning rate.
+    seeds
+        How many.
+
+    Returns
+    -------
+    dict
+        Runs by λ, each with one run for each seed.
+
+    Raises
+    ------
+    TrainingError
+        If all of them diverge.
+    """
+    trained = [train_sides(context, system, part, seed=seed, alpha=rate) for seed in range(2, seeds + 2)]
+    whole = [runs for runs in trained if runs[WEIGHTS[0]].failed is None]
+    if not whole:
+        reason = trained[0][WEIGHTS[0]].failed
+        raise TrainingError(f"all {seeds} trainings of {system} at rate {rate:g} failed: {reason}")
+    return {weight: [runs[weight] for runs in whole] for weight in WEIGHTS}
+
+
+def train_sides(context: ExperimentContext, system: str, part: Part, seed: int = 1, **changed: Any) -> SourceAndSums:
+    """Train a system once and ask source + λ × target all questions, for every λ; or return the saved answers.
+
+    Parameters
+    ----------
+    context
+        Trains and saves.
+    system
+        A name of `SYSTEMS` that is trained here, not by gensim.
+    part
+        The text to train on.
+    seed
+        Seed of the training.
+    **changed
+        Options that differ from those of the scale.
+
+    Returns
+    -------
+    dict
+        Runs by λ. A training that diverged is a result, too: its runs say so in `failed`.
+    """
+    options = context.options(**changed)
+    inputs = context.list_inputs(system, part, seed, options)
+    inputs |= {
+        "weights": list(WEIGHTS),
+        "tasks": {task.name: digest_task(task) for task in context.tasks},
+        "sentences": {task.name: digest_sentences(task) for task in context.sentence_tasks},
+    }
+    found, arrays = context.find_result("sides", inputs), context.store.read_arrays(name_result("sides", inputs))
+    if found is None or arrays is None:
+        found, arrays = _train_and_score(context, system, part, seed, options)
+        context.save_result("sides", inputs, found, arrays)
+        said = found["failed"] or f"{found['seconds']:.0f} s"
+        context.progress.finish(f"{context.label}: {describe_run(system, changed, seed)}: {said}")
+    return {weight: _unpack_run(context, found, arrays, weight) for weight in WEIGHTS}
+
+
+def name_answers(task: SentenceTask, method: str) -> str:
+    """Return the name under which a run has the cosines of a task of sentences."""
+    return f"{task.name}/{method}"
+
+
+def digest_sentences(task: SentenceTask) -> str:
+    """Return a short name for the pairs and scores of a task."""
+    digest = hashlib.blake2b(digest_size=10)
+    for (first, second), score in zip(task.pairs, task.gold, strict=True):
+        digest.update(f"{first}\t{second}\t{score:.9g}\n".encode())
+    return digest.hexdigest()
+
+
+def _train_and_score(
+    context: ExperimentContext, system: str, part: Part, seed: int, options: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the record of a new training and the arrays of its answers, for every λ."""
+    from mumon.vectors.word_vectors import WordVectors
+
+    reporter = LabelledProgress(context.progress, f"{context.label}, {system}")
+    started = time.perf_counter()
+    record: dict[str, Any] = {"sentences": part.sentences, "tokens": part.tokens, "failed": None}
+    try:
+        vectors, loss, targets = context.fit(system, part, seed, options, reporter)
+    except TrainingError as error:  # it diverged: that is a result, too
+        return {**record, "failed": str(error), "scores": {}, "norms": [None, None]}, {}
+    finally:
+        reporter.close()
+    source = np.array(vectors.vectors)
+    record |= {"seconds": time.perf_counter() - started, "words": len(vectors), "loss": loss, "scores": {}}
+    record["norms"] = [compute_mean_norm(source), compute_mean_norm(targets)]
+    arrays: dict[str, Any] = {}
+    for weight in WEIGHTS:
+        context.progress.start(f"{context.label}, {system}: asking source + {weight:g} × target", 0, "")
+        both = WordVectors(list(vectors.index_to_key), source + np.float32(weight) * targets, vectors.counts)
+        record["scores"][f"{weight:g}"], answers = _ask(context, both)
+        arrays |= {f"{weight:g} {name}": values for name, values in answers.items()}
+    context.progress.close()
+    return record, arrays
+
+
+def _ask(context: ExperimentContext, vectors: WordVectors) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the scores of the word tasks, and the answers to all questions."""
+    from mumon.evaluation import evaluate
+
+    report = evaluate({"model": vectors}, context.tasks, resamples=0, probes=(), progress=False)
+    arrays = pack_outcomes(report)
+    for task in context.sentence_tasks:
+        for method in METHODS:
+            outcome = answer_pairs(vectors, task, method)
+            name = name_answers(task, method)
+            arrays |= {f"{name}.values": outcome.values, f"{name}.found": outcome.found}
+    return collect_scores(report), arrays
+
+
+def _unpack_run(
+    context: ExperimentContext, record: Mapping[str, Any], arrays: Mapping[str, Any], weight: float
+) -> TrainedRun:
+    """Return the run of one λ."""
+    start = f"{weight:g} "
+    own = {name.removeprefix(start): values for name, values in arrays.items() if name.startswith(start)}
+    scores = record["scores"].get(f"{weight:g}", {})
+    outcomes = unpack_outcomes(own, context.tasks) | _unpack_sentences(own, context.sentence_tasks)
+    return TrainedRun({**record, "scores": scores}, outcomes)
+
+
+def _unpack_sentences(arrays: Mapping[str, Any], tasks: Sequence[SentenceTask]) -> dict[str, Outcome]:
+    names = {name_answers(task, method): task for task in tasks for method in METHODS}
+    return {
+        name: Outcome(arrays[f"{name}.values"], arrays[f"{name}.found"], task.gold)
+        for name, task in names.items()
+        if f"{name}.values" in arrays
+    }
