@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mumon.evaluation.tasks import MEAN
 from mumon.experiments.paper.experiment_context import ExperimentContext, Part
 from mumon.experiments.paper.figures import SYSTEM_COLOURS, draw_curve
 from mumon.experiments.paper.intervals import Estimate, estimate_differences, estimate_score
@@ -75,7 +76,7 @@ def train_all(context: ExperimentContext, part: Part) -> tuple[dict[str, RateSwe
 
 def _build_row(context: ExperimentContext, system: str, swept: RateSweep, runs: ByWeight) -> dict[str, Any]:
     own = choose_weight(runs)
-    gains = estimate_differences(context, runs[SOURCE], runs[own])
+    gains = {weight: estimate_differences(context, runs[SOURCE], runs[weight]) for weight in WEIGHTS}
     return {
         "system": system,
         "rate": swept.rate,
@@ -83,12 +84,13 @@ def _build_row(context: ExperimentContext, system: str, swept: RateSweep, runs: 
         "weight": own,
         "seeds": len(runs[SOURCE]),
         "norms": np.mean([run.record["norms"] for run in runs[SOURCE]], axis=0).tolist(),
-        "gain": {name: gain.to_json() for name, gain in gains.items()},
+        "gain": {name: gain.to_json() for name, gain in gains[own].items()},
         "points": [
             {
                 "weight": weight,
                 "dev": nan_to_none(float(np.mean([run.mean("dev") for run in runs[weight]]))),
                 "tasks": {task: _average(runs[weight], task) for task in context.task_names},
+                "gain": gains[weight][MEAN].to_json(),
                 **estimate_score(context, runs[weight]).to_json(),
             }
             for weight in WEIGHTS
@@ -224,18 +226,22 @@ def _build_differences_table(data: dict[str, Any]) -> Table:
 
 
 def _draw(figure: Any, data: dict[str, Any]) -> None:
-    axes = figure.add_subplot()
+    left, right = figure.subplots(1, 2)
     for row in data["rows"]:
-        estimates = [Estimate.from_json(point) for point in row["points"]]
         colour = SYSTEM_COLOURS[row["system"].removeprefix("CBOW ")]
-        draw_curve(axes, data["weights"], estimates, row["system"], colour)
-        best = next(point for point in row["points"] if point["weight"] == row["weight"])
-        axes.plot([best["weight"]], [best["value"]], "o", color=colour, markersize=12, fillstyle="none")
-    axes.set(
-        xlabel="weight λ of the target vectors (circle: chosen on the dev halves)", ylabel="mean score × 100, test"
-    )
-    axes.set_xticks(data["weights"], [f"{weight:g}" for weight in data["weights"]])
-    axes.legend()
+        scores = {point["weight"]: point["value"] for point in row["points"]}
+        left.plot(list(scores), list(scores.values()), "o-", color=colour, label=row["system"])
+        circle = {"color": colour, "markersize": 12, "fillstyle": "none"}
+        left.plot([row["weight"]], [scores[row["weight"]]], "o", **circle)
+        gains = [Estimate.from_json(point["gain"]) for point in row["points"]]
+        draw_curve(right, data["weights"], gains, row["system"], colour)
+    left.set(title="Mean score × 100, test (circle: chosen on the dev halves)")
+    right.set(title="Gain over source vectors alone, with 95 % intervals")
+    left.legend()
+    right.axhline(0, color="#999999", linewidth=1)
+    for axes in (left, right):
+        axes.set(xlabel="weight λ of the target vectors")
+        axes.set_xticks(data["weights"], [f"{weight:g}" for weight in data["weights"]])
 
 
 ITEM = Item("both-sides", "vectors of source + λ × target, for three systems", measure, build_section)

@@ -46,7 +46,7 @@ def build_section(data: dict[str, Any]) -> Section:
     verdicts = [
         Verdict(
             "With more noise words the faulty update falls further behind.",
-            "predicted from the closed form of the angle",
+            "predicted from the closed form of the angle; in practice scores “only decay moderately” with either",
             f"correct less faulty is {gaps[0].signed} at k = {first['k']} and {gaps[1].signed} at k = {last['k']}: a "
             f"change of {grown.signed}",
             judge_at_least(grown),

@@ -192,9 +192,7 @@ def _ask(context: ExperimentContext, vectors: WordVectors) -> tuple[dict[str, An
     arrays = pack_outcomes(report)
     for task in context.sentence_tasks:
         for method in METHODS:
-            outcome = answer_pairs(vectors, task, method)
-            name = name_answers(task, method)
-            arrays |= {f"{name}.values": outcome.values, f"{name}.found": outcome.found}
+            arrays[f"{name_answers(task, method)}.values"] = answer_pairs(vectors, task, method).values
     return collect_scores(report), arrays
 
 
@@ -210,9 +208,10 @@ def _unpack_run(
 
 
 def _unpack_sentences(arrays: Mapping[str, Any], tasks: Sequence[SentenceTask]) -> dict[str, Outcome]:
+    """Return the cosines of sentences; all pairs count, those without known words with the cosine 0."""
     names = {name_answers(task, method): task for task in tasks for method in METHODS}
     return {
-        name: Outcome(arrays[f"{name}.values"], arrays[f"{name}.found"], task.gold)
+        name: Outcome(arrays[f"{name}.values"], np.ones(len(task), bool), task.gold)
         for name, task in names.items()
         if f"{name}.values" in arrays
     }
