@@ -55,6 +55,24 @@ def test_reference_skipgram_gradient_is_the_derivative_of_its_loss(window):
     np.testing.assert_allclose(d_target, finite_differences(loss, target), atol=1e-6)
 
 
+@pytest.mark.parametrize("distances", [1, 2, 3])
+@pytest.mark.parametrize("window", WINDOWS)
+def test_reference_gradient_of_cbow_with_positions_is_the_derivative_of_its_loss(window, distances):
+    source, target = matrices()
+    positions = np.random.default_rng(2).normal(1, 0.5, (2 * distances, D))
+    centre, context = WINDOWS[window]
+    offsets = [-1, 1, 2, 3][: len(context)]
+    groups = [reference.find_group(offset, distances) for offset in offsets]
+    window = (centre, context, groups, NOISE, WEIGHTS)
+
+    def loss():
+        return reference.positional_cbow_loss(source, target, positions, *window)
+
+    gradients = reference.positional_cbow_gradient(source, target, positions, *window)
+    for gradient, matrix in zip(gradients, (source, target, positions), strict=True):
+        np.testing.assert_allclose(gradient, finite_differences(loss, matrix), atol=1e-6)
+
+
 @pytest.mark.parametrize("window", WINDOWS)
 def test_the_faulty_update_misses_the_derivative_by_exactly_the_factor_c_on_source_rows(window):
     source, target = matrices()

@@ -6,7 +6,10 @@ n_i with weights λ_i (1 for plain negative sampling; k/K for K shared ones):
     L = -log σ(v'_o · h) - Σ_i λ_i log σ(-v'_{n_i} · h)        noise words equal to o are left out
 
 with h = (1/C) Σ_j v_{w_j} for CBOW (or the plain sum, `mean=False`), and h = v_o with L summed over the context words
-as targets for skip-gram.
+as targets for skip-gram. CBOW with positions (Mnih and Kavukcuoglu 2013; Mikolov et al. 2018) weighs every column of a
+context vector by where the word stands, with a learned vector d_g for each group g of places:
+
+    h = (1/C) Σ_j d_g(j) ⊙ v_{w_j}
 
 All functions take the same arguments:
 
@@ -15,6 +18,7 @@ All functions take the same arguments:
     centre, context    the word o and its C context words
     noise, weights     the noise words n_i and their weights λ_i; skip-gram has noise words for each context word
     mean               whether h is the mean of the context vectors or their sum
+    positions, groups  the vectors d, one row for each group of places, and the group of each context word
 """
 
 from __future__ import annotations
@@ -90,6 +94,60 @@ def cbow_gradient(
     for word in context:
         d_source[word] += d_h / (C if divide else 1)
     return d_source, d_target
+
+
+def find_group(offset: int, distances: int) -> int:
+    """Return the row of d for a place relative to the centre.
+
+    Parameters
+    ----------
+    offset
+        The place: -1 is the word before the centre, 1 the word after it.
+    distances
+        How many groups of distances each side has: 1, 2, 3-4, 5-8 …, and the last takes all that are left. Rows are in
+        the order of the text, so that the two in the middle are the neighbours of the centre.
+
+    >>> [find_group(offset, 3) for offset in (-9, -3, -2, -1, 1, 2, 3, 9)]
+    [0, 0, 1, 2, 3, 4, 5, 5]
+    """
+    group = min((abs(offset) - 1).bit_length(), distances - 1)
+    return distances + group if offset > 0 else distances - 1 - group
+
+
+def positional_cbow_loss(
+    source: Array,
+    target: Array,
+    positions: Array,
+    centre: int,
+    context: Sequence[int],
+    groups: Sequence[int],
+    noise: Sequence[int],
+    weights: Sequence[float],
+) -> float:
+    """Return L of one window of CBOW with positions."""
+    h = (positions[list(groups)] * source[list(context)]).sum(axis=0) / len(context)
+    return pair_loss(h, target, centre, noise, weights)
+
+
+def positional_cbow_gradient(
+    source: Array,
+    target: Array,
+    positions: Array,
+    centre: int,
+    context: Sequence[int],
+    groups: Sequence[int],
+    noise: Sequence[int],
+    weights: Sequence[float],
+) -> tuple[Array, Array, Array]:
+    """Return (∂L/∂v, ∂L/∂v', ∂L/∂d) of one window of CBOW with positions."""
+    d_source, d_target, d_positions = np.zeros_like(source), np.zeros_like(target), np.zeros_like(positions)
+    C = len(context)
+    h = (positions[list(groups)] * source[list(context)]).sum(axis=0) / C
+    d_h = pair_gradient(h, target, centre, noise, weights, d_target)
+    for word, group in zip(context, groups, strict=True):
+        d_source[word] += positions[group] * d_h / C
+        d_positions[group] += source[word] * d_h / C
+    return d_source, d_target, d_positions
 
 
 def skipgram_loss(
