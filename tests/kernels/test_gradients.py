@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mumon.kernels import cbow, noise, numerics, reference, skipgram
+from mumon.kernels import cbow, noise, numerics, positions, reference, skipgram
 from mumon.kernels.windows import sample_block
 from mumon.training.gradcheck import finite_differences
 from mumon.training.sampling import build_alias_table
@@ -196,6 +196,117 @@ def test_cbow_fast_applies_the_reference_gradient(variant, window, shared, batch
             for i in range(len(ids))
         ),
     )
+
+
+# ---- CBOW with positions
+
+WEIGHT_RATE = 100.0  # weights are near 1, where a tiny step loses its digits
+POSITION_KERNELS = {  # shared noise words and batch
+    "exact": (),
+    "fast": (8, 32),
+    "fast, odd sizes": (5, 24),
+    "fast, one batch": (6, 160),
+    "fast, defaults": (16, 8),
+}
+
+
+def position_weights(distances, seed=4):
+    return np.random.default_rng(seed).normal(1, 0.5, (2 * distances, D))
+
+
+def places_of(i, ids, left, right, distances):
+    """The context words of a token and the group of each."""
+    offsets = [j - i for j in range(left[i], right[i]) if j != i]
+    return [int(ids[i + o]) for o in offsets], [reference.find_group(o, distances) for o in offsets]
+
+
+def run_positions(sharing, source, target, weights, columns, alpha=TINY, weight_rate=WEIGHT_RATE, rates=RATES):
+    kernel = positions.cbow_positions_fast if sharing else positions.cbow_positions_exact
+    return kernel(source, target, weights, *columns, ALIAS, rates, K_NOISE, *sharing, alpha, weight_rate, SEED)
+
+
+def noise_of(sharing, n):
+    """The noise words of each of n targets, and their weights."""
+    if sharing:
+        return shared_draws(ALIAS, SEED, n, *sharing), [K_NOISE / sharing[0]] * sharing[0]
+    return np.array(draws(ALIAS, SEED, n * K_NOISE)).reshape(-1, K_NOISE), [1.0] * K_NOISE
+
+
+@pytest.mark.parametrize("distances", [1, 2, 4, 6])
+@pytest.mark.parametrize("window", [1, 3, 40])
+@pytest.mark.parametrize("sharing", POSITION_KERNELS.values(), ids=POSITION_KERNELS)
+def test_cbow_with_positions_applies_the_reference_gradient(sharing, window, distances):
+    """Also where sentences are shorter than the window, and where the window leaves groups empty."""
+    columns = block(window)
+    n = len(columns[0])
+    source, target = matrices(1)
+    start = source, target, position_weights(distances)
+    drawn, weights = noise_of(sharing, n)
+    expected = [0.0] * 3
+    for i in range(n):
+        context, groups = places_of(i, *columns, distances)
+        window = (columns[0][i], context, groups, drawn[i], weights)
+        steps = reference.positional_cbow_gradient(*start, *window)
+        expected = [total + step for total, step in zip(expected, steps, strict=True)]
+    trained = [matrix.copy() for matrix in start]
+    run_positions(sharing, *trained, columns)
+    rates = (RATES[0][:, None], RATES[1][:, None], WEIGHT_RATE)
+    for old, new, rate, gradient in zip(start, trained, rates, expected, strict=True):
+        np.testing.assert_allclose((old - new) / (TINY * rate), gradient, atol=8e-6 * np.abs(gradient).max())
+
+
+@pytest.mark.parametrize("distances", [1, 4])
+@pytest.mark.parametrize("sharing", POSITION_KERNELS.values(), ids=POSITION_KERNELS)
+def test_equal_weights_of_all_positions_are_plain_cbow(sharing, distances):
+    columns, (source, target) = block(6), matrices(1)
+    plain = source.copy(), target.copy()
+    kernel = cbow.cbow_fast if sharing else cbow.cbow_exact
+    loss = kernel(*plain, *columns, ALIAS, RATES, K_NOISE, *sharing, 0.05, True, True, SEED)
+    weights = np.ones((2 * distances, D))
+    assert run_positions(sharing, source, target, weights, columns, 0.05, 0.0) == pytest.approx(loss, rel=1e-12)
+    assert (weights == 1).all()
+    np.testing.assert_allclose(source, plain[0], atol=1e-12)
+    np.testing.assert_allclose(target, plain[1], atol=1e-12)
+
+
+@pytest.mark.parametrize("sharing", POSITION_KERNELS.values(), ids=POSITION_KERNELS)
+def test_the_loss_with_positions_is_the_reference_loss(sharing):
+    """At rate 0, of one target in 16 (exact) or of the first batch (fast)."""
+    columns, start = block(3), (*matrices(1), position_weights(3))
+    n = len(columns[0])
+    sampled = range(min(n, sharing[1])) if sharing else range(0, n, numerics.LOSS_TARGETS)
+    drawn, weights = noise_of(sharing, n)
+    expected = 0.0
+    for i in sampled:
+        context, groups = places_of(i, *columns, 3)
+        window = (columns[0][i], context, groups, drawn[i], weights)
+        expected += reference.positional_cbow_loss(*start, *window)
+    loss, counted = run_positions(sharing, *start, columns, 0.0)
+    assert counted == len(sampled)
+    assert loss == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("sharing", POSITION_KERNELS.values(), ids=POSITION_KERNELS)
+def test_rows_at_rate_zero_stay_while_others_and_the_positions_learn(sharing):
+    rates = RATES.copy()
+    rates[0, :3], rates[1, 3:] = 0, 0
+    columns, start = block(6), (*matrices(1), position_weights(3))
+    source, target, weights = (matrix.copy() for matrix in start)
+    run_positions(sharing, source, target, weights, columns, 0.05, 0.01, rates)
+    np.testing.assert_array_equal(source[:3], start[0][:3])
+    np.testing.assert_array_equal(target[3:], start[1][3:])
+    for old, new in ((start[0][3:], source[3:]), (start[1][:3], target[:3]), (start[2], weights)):
+        assert (np.abs(new - old).max(axis=1) > 1e-5).all()
+
+
+@pytest.mark.parametrize("sharing", POSITION_KERNELS.values(), ids=POSITION_KERNELS)
+def test_float32_training_with_positions_follows_float64_training(sharing):
+    columns, double = block(6), (*matrices(1), position_weights(3))
+    single = tuple(matrix.astype(np.float32) for matrix in double)
+    run_positions(sharing, *double, columns, 0.05, 0.01, RATES[1])
+    run_positions(sharing, *single, columns, np.float32(0.05), 0.01, RATES[1].astype(np.float32))
+    for one, other in zip(single, double, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-4)
 
 
 @pytest.mark.parametrize("window", [1, 3, 40])

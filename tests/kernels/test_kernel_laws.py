@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from mumon import WordVectors
-from mumon.kernels import cbow, reference, skipgram
+from mumon.kernels import cbow, positions, reference, skipgram
 from mumon.kernels.layout import PADDING
 from mumon.kernels.noise import draw_negatives
 from mumon.training.sampling import build_alias_table
@@ -80,6 +80,40 @@ def test_blocks_of_any_shape_are_updated_by_the_reference_gradient(update, fast,
     ):
         tolerance = 1e-5 * max(1.0, np.abs(expected).max())
         np.testing.assert_allclose((old - new) / (TINY * own[:, None]), expected, atol=tolerance)
+        assert not new[:, D:].any()  # padding stays padding
+
+
+@pytest.mark.parametrize("fast", [False, True], ids=["exact", "fast"])
+@settings(max_examples=40, deadline=None)
+@given(blocks(), st.integers(1, 6))
+def test_blocks_of_any_shape_are_updated_by_the_reference_gradient_with_positions(fast, block, distances):
+    V, D, columns, (negative, shared, batch), seed = block
+    random = np.random.default_rng(seed)
+    alias, rates = build_alias_table(random.dirichlet(np.ones(V))), random.uniform(0.5, 2, V)
+    start = [np.zeros((rows, -(-D // PADDING) * PADDING)) for rows in (V, V, 2 * distances)]
+    for matrix, mean in zip(start, (0, 0, 1), strict=True):
+        matrix[:, :D] = random.normal(mean, 0.2, (len(matrix), D))
+    trained = [matrix.copy() for matrix in start]
+    kernel = positions.cbow_positions_fast if fast else positions.cbow_positions_exact
+    sharing = (negative, shared, batch) if fast else (negative,)
+    weight_rate = 100.0  # weights are near 1, where a tiny step loses its digits
+    kernel(*trained, *columns, alias, rates, *sharing, TINY, weight_rate, np.uint64(seed))
+
+    ids, left, right = (column.tolist() for column in columns)
+    weights = [negative / shared] * shared if fast else [1.0] * negative
+    together = batch if fast else 1
+    noise = drawn(alias, seed, -(-len(ids) // together) * len(weights)).reshape(-1, len(weights))
+    expected = [np.zeros_like(matrix) for matrix in start]
+    for i, word in enumerate(ids):
+        offsets = [j - i for j in range(left[i], right[i]) if j != i]
+        context, groups = [ids[i + o] for o in offsets], [reference.find_group(o, distances) for o in offsets]
+        steps = reference.positional_cbow_gradient(*start, word, context, groups, noise[i // together], weights)
+        expected = [total + step for total, step in zip(expected, steps, strict=True)]
+    for old, new, rate, gradient in zip(
+        start, trained, (rates[:, None], rates[:, None], weight_rate), expected, strict=True
+    ):
+        tolerance = 1e-5 * max(1.0, np.abs(gradient).max())
+        np.testing.assert_allclose((old - new) / (TINY * rate), gradient, atol=tolerance)
         assert not new[:, D:].any()  # padding stays padding
 
 
