@@ -16,6 +16,7 @@ from mumon.experiments.paper.intervals import Estimate
 from mumon.experiments.paper.run import WITH_SENTENCES
 from mumon.experiments.paper.runs import SOURCE_OPTIONS, TrainedRun
 from mumon.experiments.paper.scales import find_scale
+from mumon.experiments.paper.sweeps import bracket_best_rate
 from mumon.training.settings import Settings
 from mumon.utils.progress import Progress
 from tests.conftest import write_mirror
@@ -90,7 +91,7 @@ def test_a_training_that_diverges_is_a_result_and_named(context, monkeypatch):
     sides.train_sides(context, "SG", part, alpha=9.0)
     assert len(asked) == 1
     with pytest.raises(TrainingError, match="all 2 trainings of SG at rate 9 failed: the loss is nan"):
-        sides.train_side_seeds(context, "SG", part, 9.0, 2)
+        sides.train_side_seeds(context, "SG", part, 9.0, 5, 2)
 
 
 def run_with(dev):
@@ -102,13 +103,22 @@ def test_the_mean_over_seeds_chooses_the_weight_and_of_equals_the_least():
     assert sides.choose_weight({0.0: [run_with(40)], 0.5: [run_with(41)], 1.0: [run_with(41)]}) == 0.5
 
 
-def test_a_sweep_judges_each_rate_by_its_best_weight(context, monkeypatch):
-    def train(context, system, part, seed=1, alpha=0.0):
-        return {0.0: run_with(-abs(np.log2(alpha / 0.3))), 0.5: run_with(1 - abs(np.log2(alpha / 0.6)))}
+def test_a_sweep_judges_each_window_and_rate_by_its_best_weight(context, monkeypatch):
+    def train(context, system, part, seed=1, alpha=0.0, window=5):
+        wide = window == 10
+        return {0.0: run_with(-abs(np.log2(alpha / 0.3))), 0.5: run_with(1 + wide - abs(np.log2(alpha / 0.6)))}
 
     monkeypatch.setattr(sides, "train_sides", train)
     swept = sides.sweep_sides(context, "CBOW correct", context.part(None))
-    assert swept.rate == 0.6 and swept.inside
+    assert (swept.window, swept.rate, swept.inside) == (10, 0.6, True) and list(swept.swept) == [5, 10]
+
+
+def test_a_swept_rate_falls_with_the_text_as_the_default_does(context, monkeypatch):
+    small, large = context.part(100), context.part(None)
+    swept = sides.SideSweep(10, {10: bracket_best_rate(0.4, lambda rate: run_with(-abs(rate - 0.4)))})
+    assert growth.move_rate(context, "SG", swept, small, small) == 0.4
+    monkeypatch.setattr(ExperimentContext, "default_rate", lambda *a, **k: 0.05 if a[2] is large else 0.2)
+    assert growth.move_rate(context, "SG", swept, small, large) == 0.1
 
 
 def test_pairs_of_sentences_choose_their_own_weight():
@@ -178,8 +188,8 @@ def test_the_estimate_counts_each_training_once(tmp_path, monkeypatch):
     made = {}
 
     def train(context, system, part, seed, options):
-        made.setdefault((system, part.sentences, seed, options["alpha"]), context.label)
-        near = -abs(np.log(options["alpha"] / context.default_rate(system, part)))
+        made.setdefault((system, part.sentences, seed, options["window"], options["alpha"]), context.label)
+        near = -abs(np.log(options["alpha"] / context.default_rate(system, part, window=options["window"])))
         scores = {task: {"dev": near, "test": near} for task in context.task_names}
         arrays = {}
         for weight in sides.WEIGHTS:

@@ -11,7 +11,7 @@ from mumon.evaluation.tasks import MEAN
 from mumon.experiments.paper.experiment_context import ExperimentContext, Part
 from mumon.experiments.paper.figures import SYSTEM_COLOURS, draw_curve
 from mumon.experiments.paper.intervals import Estimate, estimate_differences, estimate_score
-from mumon.experiments.paper.published import PAPER_ROWS, TABLE_1, quote_table_1
+from mumon.experiments.paper.published import PAPER_ROWS, TABLE_1, TABLE_1_RATES, quote_table_1
 from mumon.experiments.paper.results import (
     MARGIN,
     Cell,
@@ -27,13 +27,24 @@ from mumon.experiments.paper.results import (
     judge_at_least,
     nan_to_none,
 )
-from mumon.experiments.paper.runs import TrainedRun
-from mumon.experiments.paper.sides import WEIGHTS, choose_weight, sweep_sides, train_side_seeds
-from mumon.experiments.paper.sweeps import RATE_STEP, RateSweep
+from mumon.experiments.paper.runs import POSITIONS, TrainedRun
+from mumon.experiments.paper.runs import SYSTEMS as ALL_SYSTEMS
+from mumon.experiments.paper.sides import WEIGHTS, SideSweep, choose_weight, sweep_sides, train_side_seeds
+from mumon.experiments.paper.sweeps import RATE_STEP
 
-SYSTEMS = ("CBOW correct", "CBOW faulty", "SG")
+SYSTEMS = tuple(name for name in ("CBOW correct", "CBOW faulty", "SG", POSITIONS) if name in ALL_SYSTEMS)
 # The first and the second, which may be better.
-PAIRS = (("SG", "CBOW correct"), ("CBOW faulty", "CBOW correct"), ("SG", "CBOW faulty"))
+PAIRS = tuple(
+    (a, b)
+    for a, b in (
+        ("SG", "CBOW correct"),
+        ("CBOW faulty", "CBOW correct"),
+        ("SG", "CBOW faulty"),
+        ("SG", POSITIONS),
+        ("CBOW correct", POSITIONS),
+    )
+    if b in SYSTEMS
+)
 SOURCE = 0.0  # the λ of source vectors alone
 ByWeight = Mapping[float, list[TrainedRun]]
 
@@ -56,8 +67,8 @@ def measure(context: ExperimentContext) -> dict[str, Any]:
     }
 
 
-def train_all(context: ExperimentContext, part: Part) -> tuple[dict[str, RateSweep], dict[str, ByWeight]]:
-    """Sweep every system, and train its best rate again with other seeds.
+def train_all(context: ExperimentContext, part: Part) -> tuple[dict[str, SideSweep], dict[str, ByWeight]]:
+    """Sweep every system, and train its best window and rate again with other seeds.
 
     Parameters
     ----------
@@ -71,16 +82,21 @@ def train_all(context: ExperimentContext, part: Part) -> tuple[dict[str, RateSwe
     """
     swept = {system: sweep_sides(context, system, part) for system in SYSTEMS}
     seeds = context.scale.seeds
-    return swept, {s: train_side_seeds(context, s, part, swept[s].rate, seeds) for s in SYSTEMS}
+    return swept, {s: train_side_seeds(context, s, part, swept[s].rate, swept[s].window, seeds) for s in SYSTEMS}
 
 
-def _build_row(context: ExperimentContext, system: str, swept: RateSweep, runs: ByWeight) -> dict[str, Any]:
+def _build_row(context: ExperimentContext, system: str, swept: SideSweep, runs: ByWeight) -> dict[str, Any]:
     own = choose_weight(runs)
     gains = {weight: estimate_differences(context, runs[SOURCE], runs[weight]) for weight in WEIGHTS}
     return {
         "system": system,
         "rate": swept.rate,
+        "window": swept.window,
         "inside": swept.inside,
+        "windows": {
+            str(window): {"rate": each.rate, "dev": nan_to_none(each.best.mean("dev"))}
+            for window, each in swept.swept.items()
+        },
         "weight": own,
         "seeds": len(runs[SOURCE]),
         "norms": np.mean([run.record["norms"] for run in runs[SOURCE]], axis=0).tolist(),
@@ -109,65 +125,77 @@ def _compare(context: ExperimentContext, a: str, b: str, runs: Mapping[str, list
 
 def build_section(data: dict[str, Any]) -> Section:
     """Build the section: scores by λ, differences at each system's own λ, and the verdicts."""
-    own, source = (
-        {(gap["a"], gap["b"]): Estimate.from_json(gap["mean"]) for gap in data[k]} for k in ("own", "source")
-    )
     rows = {row["system"]: row for row in data["rows"]}
-    weights = {system: f"{system} at λ = {row['weight']:g}" for system, row in rows.items()}
-    as_well, better = own["SG", "CBOW correct"], own["CBOW faulty", "CBOW correct"]
-    gain = Estimate.from_json(rows["CBOW correct"]["gain"]["mean"])
-    verdicts = [
-        Verdict(
-            f"With vectors from both sides, correct CBOW performs as well as skip-gram (no more than {MARGIN:g} point "
-            "behind on the mean), each at its own λ.",
-            f"source vectors only: {quote_table_1('SG', 'CBOW correct')}",
-            f"{weights['CBOW correct']} less {weights['SG']}: {as_well.signed} "
-            f"(source vectors only: {source['SG', 'CBOW correct'].signed})",
-            judge_at_least(as_well, MARGIN),
-            "us",
-        ),
-        Verdict(
-            "With vectors from both sides, the correct update is better than the faulty one, each at its own λ.",
-            f"source vectors only: {quote_table_1('CBOW faulty', 'CBOW correct')}",
-            f"{weights['CBOW correct']} less {weights['CBOW faulty']}: {better.signed} "
-            f"(source vectors only: {source['CBOW faulty', 'CBOW correct'].signed})",
-            judge_at_least(better),
-            "us",
-        ),
-        Verdict(
-            "Correct CBOW's vectors are better with the target side than without.",
-            "not asked",
-            f"{weights['CBOW correct']} less source vectors only: {gain.signed}; "
-            + ", ".join(f"{name}: {Estimate.from_json(rows[name]['gain']['mean']).signed}" for name in SYSTEMS[1:]),
-            judge_gain(gain, rows["CBOW correct"]["weight"]),
-            "us",
-        ),
-    ]
+    windows = (
+        f"{name} " + ", ".join(f"{format_score(each['dev'])} at window {w}" for w, each in row["windows"].items())
+        for name, row in rows.items()
+    )
+    norms = (f"{name} {row['norms'][0]:.2f} and {row['norms'][1]:.2f}" for name, row in rows.items())
+    edges = (
+        f"The best rate of {name} lies at the edge of its sweep." for name, row in rows.items() if not row["inside"]
+    )
     return Section(
         "Both sides of the model",
         "Beyond the paper: training makes two vectors for each word, source and target, and the paper's protocol uses "
         "the source vectors alone. Here a word's vector is source + λ × target. Each system is trained on the first "
         f"{data['sentences']:,} sentences ({data['tokens'] / 1e6:.1f} M words), {data['dim']} dimensions, mumon's "
-        f"default algorithm, at rates a factor {RATE_STEP:g} apart until the best has worse ones on both sides. Dev "
-        "halves choose the rate, with one seed; what counts are other seeds, each trained once and scored at every λ. "
-        "Their dev halves choose λ, their test halves are compared. Scores × 100, ± half of the 95 % interval over "
-        "items and seeds.",
-        verdicts,
+        f"default algorithm, with the usual window and twice that, at rates a factor {RATE_STEP:g} apart until the "
+        "best has worse ones on both sides. Dev halves choose window and rate, with one seed; what counts are other "
+        "seeds, each trained once and scored at every λ. Their dev halves choose λ, their test halves are compared. "
+        "Scores × 100, ± half of the 95 % interval over items and seeds.",
+        _judge(data),
         [_build_table(data), _build_weights_table(data), _build_differences_table(data)],
         [Figure("both-sides", "Mean of the tasks (test halves) against λ.", lambda figure: _draw(figure, data))],
         [
-            "“Source only” rows are at the rate that is best for the system's own λ; Table 1 has source vectors at the "
-            "rate that is best for them.",
-            "Mean norms of source and target vectors: "
-            + "; ".join(f"{name} {row['norms'][0]:.2f} and {row['norms'][1]:.2f}" for name, row in rows.items())
-            + ".",
-            *(
-                f"The best rate of {name} lies at the edge of its sweep."
-                for name, row in rows.items()
-                if not row["inside"]
-            ),
+            "“Source only” rows are at the window and the rate that are best for the system's own λ; Table 1 has "
+            "source vectors at the usual window and the rate that is best for them.",
+            f"Dev halves, one seed, at the best rate and λ: {'; '.join(windows)}.",
+            f"Mean norms of source and target vectors: {'; '.join(norms)}.",
+            *edges,
         ],
     )
+
+
+def _judge(data: dict[str, Any]) -> list[Verdict]:
+    """Judge whether correct CBOW is level with skip-gram and above the faulty update, and what the target side adds."""
+    own, source = (
+        {(gap["a"], gap["b"]): Estimate.from_json(gap["mean"]) for gap in data[kind]} for kind in ("own", "source")
+    )
+    rows = {row["system"]: row for row in data["rows"]}
+    labels = {system: f"{system} at λ = {row['weight']:g}" for system, row in rows.items()}
+    level = f"performs as well as skip-gram (no more than {MARGIN:g} point behind on the mean)"
+    claims = [
+        ("SG", "CBOW correct", f"correct CBOW {level}", MARGIN),
+        ("CBOW faulty", "CBOW correct", "the correct update is better than the faulty one", 0.0),
+        ("SG", POSITIONS, f"CBOW with positions {level}", MARGIN),
+    ]
+    verdicts = [
+        Verdict(
+            f"With vectors from both sides, {claim}, each at its own λ.",
+            f"source vectors only: {quote_table_1(a, b)}" if b in PAPER_ROWS else "not asked",
+            f"{labels[b]} less {labels[a]}: {own[a, b].signed} (source vectors only: {source[a, b].signed})",
+            judge_at_least(own[a, b], margin),
+            "us",
+        )
+        for a, b, claim, margin in claims
+        if (a, b) in own
+    ]
+    gain = _get_gain(rows["CBOW correct"])
+    others = ", ".join(f"{name}: {_get_gain(row).signed}" for name, row in rows.items() if name != "CBOW correct")
+    verdicts.append(
+        Verdict(
+            "Correct CBOW's vectors are better with the target side than without.",
+            "not asked",
+            f"{labels['CBOW correct']} less source vectors only: {gain.signed}; {others}",
+            judge_gain(gain, rows["CBOW correct"]["weight"]),
+            "us",
+        )
+    )
+    return verdicts
+
+
+def _get_gain(row: dict[str, Any]) -> Estimate:
+    return Estimate.from_json(row["gain"][MEAN])
 
 
 def judge_gain(gain: Estimate, weight: float) -> Outcome:
@@ -191,12 +219,14 @@ def _build_table(data: dict[str, Any]) -> Table:
         for weight in dict.fromkeys((SOURCE, row["weight"])):
             scores = (format_score(points[weight]["tasks"][task]) for task in data["tasks"])
             mean = str(Estimate.from_json(points[weight]))
-            rows.append([label_weight(row["system"], weight), row["rate"], row["seeds"], *scores, mean])
-        paper = PAPER_ROWS[row["system"]]
-        cells = (format_score(TABLE_1.find(paper, column)) for column in (*data["tasks"], "mean"))
-        rows.append([f"{paper}, source only, paper", None, None, *cells])
+            settings = (row["window"], row["rate"], row["seeds"])
+            rows.append([label_weight(row["system"], weight), *settings, *scores, mean])
+        paper = PAPER_ROWS.get(row["system"])
+        if paper is not None:
+            cells = (format_score(TABLE_1.find(paper, column)) for column in (*data["tasks"], "mean"))
+            rows.append([f"{paper}, source only, paper", 5, TABLE_1_RATES.get(paper), None, *cells])
     title = "Test halves: source only, and at each system's own λ"
-    return Table("both-sides", title, ["", "rate", "seeds", *data["tasks"], "mean"], rows)
+    return Table("both-sides", title, ["", "window", "rate", "seeds", *data["tasks"], "mean"], rows)
 
 
 def _build_weights_table(data: dict[str, Any]) -> Table:
@@ -215,8 +245,8 @@ def _build_differences_table(data: dict[str, Any]) -> Table:
         for gap in data[kind]:
             gaps = (format_difference(gap["tasks"], task) for task in data["tasks"])
             rows.append([f"{gap['b']} less {gap['a']}, {label}", *gaps, Estimate.from_json(gap["mean"]).signed])
-            if kind == "source":
-                a, b = PAPER_ROWS[gap["a"]], PAPER_ROWS[gap["b"]]
+            a, b = (PAPER_ROWS.get(gap[side]) for side in ("a", "b"))
+            if kind == "source" and a and b:
                 paper = (TABLE_1.compare(a, b, column) for column in (*data["tasks"], "mean"))
                 rows.append([f"{b} less {a}, source only, paper", *map(format_gap, paper)])
     for row in data["rows"]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mumon.corpus import EncodedCorpus
 from mumon.estimate.report import format_time
-from mumon.experiments.paper import both_sides, curves, extrinsic, growth, intrinsic, norms, rates, sizes
+from mumon.experiments.paper import both_sides, curves, extrinsic, intrinsic, norms, rates, sizes
 from mumon.experiments.paper.runs import SYSTEMS
 from mumon.experiments.paper.scales import WINDOWS, Scale
 from mumon.experiments.paper.sweeps import FEWEST_RATES
@@ -175,9 +175,9 @@ def _list_trainings(
                 for _ in range(FEWEST_RATES + scale.seeds):
                     yield "sizes", system, tokens(sentences), *usual
     for system in both_sides.SYSTEMS:
-        for _ in range(FEWEST_RATES + scale.seeds):
-            yield "both-sides", system, tokens(scale.table_sentences), *usual
-    for system in growth.SYSTEMS:
+        for window, count in ((scale.window, FEWEST_RATES + scale.seeds), (2 * scale.window, FEWEST_RATES)):
+            for _ in range(count):
+                yield "both-sides", system, tokens(scale.table_sentences), scale.dim, window, False
         for _ in range(scale.fewer_seeds):
             for sentences in scale.sizes:
                 if sentences != scale.table_sentences:  # those are the ones above

@@ -9,7 +9,7 @@ from mumon.experiments.paper.intervals import Estimate
 from mumon.experiments.plot_style import COLOURS
 
 # One colour per way to train, the same in every figure.
-SYSTEM_COLOURS = {"correct": COLOURS[0], "faulty": COLOURS[1], "SG": COLOURS[2]}
+SYSTEM_COLOURS = {"correct": COLOURS[0], "faulty": COLOURS[1], "SG": COLOURS[2], "positions": COLOURS[3]}
 
 
 def draw_curve(axes: Any, x: Sequence[float], estimates: Sequence[Estimate], name: str, colour: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mumon.errors import CorpusError
-from mumon.experiments.paper.both_sides import SOURCE
+from mumon.experiments.paper.both_sides import SOURCE, SYSTEMS
 from mumon.experiments.paper.experiment_context import ExperimentContext, Part
 from mumon.experiments.paper.figures import SYSTEM_COLOURS, draw_curve, draw_intervals, label_log_axis
 from mumon.experiments.paper.intervals import Estimate, Runs, estimate_change, estimate_difference, estimate_score
@@ -19,15 +19,18 @@ from mumon.experiments.paper.results import (
     Verdict,
     judge_at_least,
 )
-from mumon.experiments.paper.sides import choose_weight, train_side_seeds
+from mumon.experiments.paper.runs import POSITIONS
+from mumon.experiments.paper.sides import SideSweep, choose_weight, sweep_sides, train_side_seeds
 from mumon.experiments.paper.sweeps import round_rate
 
-SYSTEMS = ("CBOW correct", "CBOW faulty", "SG")
-OURS, RIVALS = SYSTEMS[0], SYSTEMS[1:]
+OURS, RIVALS = "CBOW correct", tuple(name for name in SYSTEMS if name != "CBOW correct")
+NAMES = {"SG": "skip-gram", "CBOW faulty": "the faulty update", POSITIONS: "CBOW with positions"}
 
 
 def measure(context: ExperimentContext) -> dict[str, Any]:
-    """Train every system on larger and larger parts, at its default rate, and compare them at the λ of each there."""
+    """Train every system on larger and larger parts, and compare them at the λ that each has there."""
+    middle = context.part(context.scale.table_sentences)
+    swept = {system: sweep_sides(context, system, middle) for system in SYSTEMS}
     rows: list[dict[str, Any]] = []
     found: list[dict[str, Runs]] = []
     for part in list_parts(context):
@@ -35,11 +38,12 @@ def measure(context: ExperimentContext) -> dict[str, Any]:
         runs: dict[str, Runs] = {}
         alone: dict[str, Runs] = {}
         for system in SYSTEMS:
-            rate = round_rate(context.default_rate(system, part))
-            by_weight = train_side_seeds(context, system, part, rate, context.scale.fewer_seeds)
+            window = swept[system].window
+            rate = move_rate(context, system, swept[system], middle, part)
+            by_weight = train_side_seeds(context, system, part, rate, window, context.scale.fewer_seeds)
             weight = choose_weight(by_weight)
             runs[system], alone[system] = by_weight[weight], by_weight[SOURCE]
-            systems[system] = {"rate": rate, "weight": weight, "seeds": len(runs[system])}
+            systems[system] = {"window": window, "rate": rate, "weight": weight, "seeds": len(runs[system])}
             systems[system] |= estimate_score(context, runs[system]).to_json()
         rows.append(
             {
@@ -58,6 +62,29 @@ def measure(context: ExperimentContext) -> dict[str, Any]:
         for rival in RIVALS
     }
     return {"dim": context.scale.dim, "rows": rows, "changes": changes, "more": bool(context.more)}
+
+
+def move_rate(context: ExperimentContext, system: str, swept: SideSweep, middle: Part, part: Part) -> float:
+    """Return the rate of a system on another part than the one it was swept on.
+
+    A sweep at every size would take most of the time. Instead the best rate has the same ratio to the default at every
+    size, since the default falls with the size as sweeps have shown.
+
+    Parameters
+    ----------
+    context, system
+        What is trained.
+    swept
+        Its sweep.
+    middle, part
+        The text it was swept on, and the text it is to be trained on.
+
+    Returns
+    -------
+    float
+    """
+    there, here = (context.default_rate(system, text, window=swept.window) for text in (middle, part))
+    return round_rate(swept.rate * here / there) if part.tokens != middle.tokens else swept.rate
 
 
 def list_parts(context: ExperimentContext) -> list[Part]:
@@ -82,44 +109,48 @@ def list_parts(context: ExperimentContext) -> list[Part]:
 
 def build_section(data: dict[str, Any]) -> Section:
     """Build the section: the curves, and whether the lead grows."""
+    seeds = sorted({system["seeds"] for row in data["rows"] for system in row["systems"].values()})
+    windows = ", ".join(f"{name} {system['window']}" for name, system in data["rows"][0]["systems"].items())
+    more = ", the last of them with more text of the same kind" if data["more"] else ""
+    return Section(
+        "Both sides of the model, by corpus size",
+        "Beyond the paper: mumon's default algorithm on the first sentences of the corpus, larger and larger parts"
+        f"{more}; {data['dim']} dimensions. Every system has the window that “Both sides of the model” found best "
+        f"({windows}), and its best rate there, which falls with the size of the text as the default does. λ is chosen "
+        f"at every size on the dev halves; what counts are the test halves; {' or '.join(map(str, seeds))} seeds.",
+        _judge(data),
+        [_build_table(data)],
+        [Figure("growth", "Mean of the tasks and differences, by corpus size.", lambda figure: _draw(figure, data))],
+        ["A larger part knows the words of more questions, so the points of a curve are not of the same ones."],
+    )
+
+
+def _judge(data: dict[str, Any]) -> list[Verdict]:
+    """Judge whether correct CBOW gains on its rivals, and whether it is level with skip-gram at last."""
     ends = (data["rows"][0], data["rows"][-1])
     sizes = [f"{row['tokens'] / 1e6:.3g} M" for row in ends]
-    names = {"SG": "skip-gram", "CBOW faulty": "the faulty update"}
     verdicts = []
-    for rival in reversed(RIVALS):
+    for rival in data["changes"]:
         first, last = (Estimate.from_json(row["own"][rival]) for row in ends)
         change = Estimate.from_json(data["changes"][rival])
         ours = (
             f"{OURS} less {rival}: {first.signed} on {sizes[0]} words, {last.signed} on {sizes[1]}; a change of "
             f"{change.signed} on the questions that both have the words of"
         )
-        claim = f"With vectors from both sides, correct CBOW gains on {names[rival]} as the corpus grows."
+        claim = f"With vectors from both sides, correct CBOW gains on {NAMES[rival]} as the corpus grows."
         verdicts.append(Verdict(claim, "not asked", ours, judge_at_least(change), "us"))
-    largest = Estimate.from_json(ends[1]["own"]["SG"])
+    largest, alone = (Estimate.from_json(ends[1][kind]["SG"]) for kind in ("own", "source"))
     verdicts.append(
         Verdict(
             f"On the largest part ({sizes[1]} words), with vectors from both sides, correct CBOW performs as well as "
             f"skip-gram (no more than {MARGIN:g} point behind).",
             "not asked; with source vectors only, see Table 1",
-            f"{OURS} less SG: {largest.signed} (source vectors only: "
-            f"{Estimate.from_json(ends[1]['source']['SG']).signed})",
+            f"{OURS} less SG: {largest.signed} (source vectors only: {alone.signed})",
             judge_at_least(largest, MARGIN),
             "us",
         )
     )
-    seeds = sorted({system["seeds"] for row in data["rows"] for system in row["systems"].values()})
-    return Section(
-        "Both sides of the model, by corpus size",
-        "Beyond the paper: mumon's default algorithm on the first sentences of the corpus, larger and larger parts"
-        + (", the last of them with more text of the same kind" if data["more"] else "")
-        + f"; {data['dim']} dimensions. Every system has its default rate, which was the best of its sweep at every "
-        "size of “Learning curves over corpus size”. λ is chosen at every size on the dev halves; what counts are the "
-        f"test halves; {' or '.join(map(str, seeds))} seeds.",
-        verdicts,
-        [_build_table(data)],
-        [Figure("growth", "Mean of the tasks and differences, by corpus size.", lambda figure: _draw(figure, data))],
-        ["A larger part knows the words of more questions, so the points of a curve are not of the same ones."],
-    )
+    return verdicts
 
 
 def _build_table(data: dict[str, Any]) -> Table:
@@ -127,13 +158,13 @@ def _build_table(data: dict[str, Any]) -> Table:
     for row in data["rows"]:
         cells: list[Cell] = [row["tokens"]]
         for system in row["systems"].values():
-            cells += [system["weight"], str(Estimate.from_json(system))]
-        gaps = [row[kind][rival] for rival in RIVALS for kind in ("own", "source")]
+            cells += [system["rate"], system["weight"], str(Estimate.from_json(system))]
+        gaps = [row[kind][rival] for rival in data["changes"] for kind in ("own", "source")]
         rows.append([*cells, *(Estimate.from_json(gap).signed for gap in gaps)])
     systems = list(data["rows"][0]["systems"])
-    columns = ["words", *(column for system in systems for column in (f"λ, {system}", system))]
+    columns = ["words", *(column for system in systems for column in (f"rate, {system}", f"λ, {system}", system))]
     kinds = ("own λ", "source only")
-    columns += [f"correct less {rival.removeprefix('CBOW ')}, {kind}" for rival in RIVALS for kind in kinds]
+    columns += [f"correct less {rival.removeprefix('CBOW ')}, {kind}" for rival in data["changes"] for kind in kinds]
     return Table("growth", "Mean score by corpus size, test halves", columns, rows)
 
 
@@ -145,7 +176,7 @@ def _draw(figure: Any, data: dict[str, Any]) -> None:
         draw_curve(left, sizes, estimates, system, SYSTEM_COLOURS[system.removeprefix("CBOW ")])
     left.legend()
     left.set(title="Mean score × 100, test, each at its own λ")
-    for rival in RIVALS:
+    for rival in data["changes"]:
         name = rival.removeprefix("CBOW ")
         for kind, style, label in (("own", "o-", "own λ"), ("source", "o:", "source only")):
             gaps = [Estimate.from_json(row[kind][rival]) for row in data["rows"]]

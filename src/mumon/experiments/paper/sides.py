@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,8 +55,26 @@ def choose_weight(runs: Mapping[float, Sequence[TrainedRun]]) -> float:
     return max(runs, key=lambda weight: (np.mean([get_dev_score(run) for run in runs[weight]]), -weight))
 
 
-def sweep_sides(context: ExperimentContext, system: str, part: Part) -> RateSweep:
-    """Find the best rate of a system, judged at each rate by the λ that is best there.
+@dataclass(frozen=True)
+class SideSweep:
+    """Window and rate of a system that are best on the dev halves, each rate judged by the λ that is best there."""
+
+    window: int
+    swept: dict[int, RateSweep]  # by window
+
+    @property
+    def rate(self) -> float:
+        """The best rate at the best window."""
+        return self.swept[self.window].rate
+
+    @property
+    def inside(self) -> bool:
+        """Whether worse rates were tried on both sides of the best."""
+        return self.swept[self.window].inside
+
+
+def sweep_sides(context: ExperimentContext, system: str, part: Part) -> SideSweep:
+    """Find the best window and rate of a system: the usual window and twice that, each at its own best rate.
 
     Parameters
     ----------
@@ -64,18 +83,22 @@ def sweep_sides(context: ExperimentContext, system: str, part: Part) -> RateSwee
 
     Returns
     -------
-    RateSweep
-        The best rate, and the best run at each.
+    SideSweep
+        The best window, and the sweep over rates at each.
     """
 
-    def train(rate: float) -> TrainedRun:
-        return max(train_sides(context, system, part, alpha=rate).values(), key=get_dev_score)
+    def sweep_window(window: int) -> RateSweep:
+        def train(rate: float) -> TrainedRun:
+            return max(train_sides(context, system, part, alpha=rate, window=window).values(), key=get_dev_score)
 
-    return bracket_best_rate(context.default_rate(system, part), train)
+        return bracket_best_rate(context.default_rate(system, part, window=window), train)
+
+    swept = {window: sweep_window(window) for window in (context.scale.window, 2 * context.scale.window)}
+    return SideSweep(max(swept, key=lambda window: get_dev_score(swept[window].best)), swept)
 
 
 def train_side_seeds(
-    context: ExperimentContext, system: str, part: Part, rate: float, seeds: int
+    context: ExperimentContext, system: str, part: Part, rate: float, window: int, seeds: int
 ) -> dict[float, list[TrainedRun]]:
     """Train with other seeds than that of the sweep; trainings that diverge are left out.
 
@@ -83,8 +106,8 @@ def train_side_seeds(
     ----------
     context, system, part
         What to train, and on which text.
-    rate
-        The learning rate.
+    rate, window
+        The learning rate and the window.
     seeds
         How many.
 
@@ -98,7 +121,7 @@ def train_side_seeds(
     TrainingError
         If all of them diverge.
     """
-    trained = [train_sides(context, system, part, seed=seed, alpha=rate) for seed in range(2, seeds + 2)]
+    trained = [train_sides(context, system, part, seed=seed, alpha=rate, window=window) for seed in range(2, seeds + 2)]
     whole = [runs for runs in trained if runs[WEIGHTS[0]].failed is None]
     if not whole:
         reason = trained[0][WEIGHTS[0]].failed
