@@ -70,6 +70,10 @@ NsExponent = Annotated[float | None, option("--ns-exponent", "Noise ∝ count^th
 RateExponent = Annotated[
     float | None, option("--rate-exponent", "Rates ∝ share^-this (default: 0.25; 0 with --exact).", min=0)
 ]
+TargetWeight = Annotated[
+    float | None,
+    option("--target-weight", "Vectors are source + this × target rows (default: 0.25; sg, --exact and faulty: 0).", min=0),
+]
 Epochs = Annotated[int | None, option("--epochs", "Passes over the corpus (default: 5).", min=1)]
 TotalEpochs = Annotated[
     int | None, option("--total-epochs", "Epochs of the rate schedule, if you will train more later.", min=1)

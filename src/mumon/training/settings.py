@@ -37,6 +37,7 @@ class Settings:
     ns_exponent: float = 0.75
     rate_exponent: float | None = None
     sample: float = 1e-3
+    target_weight: float | None = None
     shuffle: bool = False
     seed: int = 1
     workers: int = 1
@@ -55,6 +56,8 @@ class Settings:
         object.__setattr__(self, "ns_exponent", check_float("ns_exponent", self.ns_exponent))
         if self.rate_exponent is not None:
             object.__setattr__(self, "rate_exponent", check_float("rate_exponent", self.rate_exponent, least=0))
+        if self.target_weight is not None:
+            object.__setattr__(self, "target_weight", check_float("target_weight", self.target_weight, least=0))
         object.__setattr__(self, "sample", check_float("sample", self.sample, least=0))
 
     @property
