@@ -72,7 +72,7 @@ RateExponent = Annotated[
 ]
 TargetWeight = Annotated[
     float | None,
-    option("--target-weight", "Vectors are source + this × target rows (default: 0.25; sg, --exact and faulty: 0).", min=0),
+    option("--target-weight", "Vectors are source + this × target rows (default: 0.25; sg, exact, faulty: 0).", min=0),
 ]
 Epochs = Annotated[int | None, option("--epochs", "Passes over the corpus (default: 5).", min=1)]
 TotalEpochs = Annotated[

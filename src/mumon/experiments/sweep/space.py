@@ -41,7 +41,8 @@ REAL_NUMBERS = {
     "rate_exponent": 0.0,
     "target_weight": 0.0,
 }
-LINEAR_RANGES = ("ns_exponent", "rate_exponent", "target_weight")  # other reals are magnitudes and drawn by their logarithms
+# Other reals are magnitudes and drawn by their logarithms.
+LINEAR_RANGES = ("ns_exponent", "rate_exponent", "target_weight")
 ZERO_ONE_SWITCHES = ("sg", "cbow_mean")  # which gensim writes as 0 and 1
 SWITCHES = (*ZERO_ONE_SWITCHES, "exact", "shrink_windows", "shuffle")
 TEXT_VALUED = ("objective", "update", "unk")
