@@ -16,7 +16,6 @@ from mumon.corpus.vocabulary import Counts, Vocabulary
 from mumon.errors import MumonError, OptionError
 from mumon.training.memory import check_memory
 from mumon.training.settings import Settings
-from mumon.training.target_weight import choose_target_weight
 from mumon.training.weights import (
     FillProgress,
     Matrix,
@@ -279,7 +278,7 @@ class ModelState:
         """
         self.take_over_changes()
         if weight is None:
-            weight = self.choose_target_weight()
+            weight = self.settings.used_target_weight
         if weight != self.combined_with:
             doing, done = "combining both sides of the model", "combined the {:,} rows of both sides"
             filled = FillProgress(self.source, 1, progress or Progress(), doing, done)
@@ -288,11 +287,6 @@ class ModelState:
             self.combined_with = weight
         self._wv.fill_norms(force=True)
 
-    def choose_target_weight(self) -> float:
-        """Return the weight of target rows that the settings ask for, or by default the one that suits the model."""
-        counts = self.require_vocabulary().counts
-        return choose_target_weight(self.settings, counts)
-
     @contextmanager
     def shown_combined(self) -> Iterator[None]:
         """Let the user's code see, during a training, the vectors that it would get if the training ended now.
@@ -300,7 +294,7 @@ class ModelState:
         Training then continues with the same source rows to the bit, but for rows that the code has changed. That
         takes a copy of the source rows for as long as the code runs.
         """
-        weight, moving = self.choose_target_weight(), self._find_moving_rows()
+        weight, moving = self.settings.used_target_weight, self._find_moving_rows()
         if not weight:
             yield
             return
