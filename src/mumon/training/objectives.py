@@ -186,8 +186,10 @@ def score_bytes(options: ObjectiveOptions) -> int:
 
 # ---- CBOW
 
-# Fitted to sweeps over 1.3 M … 65 M words × 5 epochs (docs/rates.md).
+# Fitted to sweeps over 1.3 M … 65 M words × 5 epochs (docs/rates.md). Vectors from both sides of the model take larger
+# steps than source rows alone.
 CBOW_RATES = {
+    "both sides": RateRule(0.075, 0.3, 0.185, 0.3, safe_crowd=1.5, shorter_steps=True),
     "correct": RateRule(0.075, 0.3, 0.13, 0.3, safe_crowd=1.5, shorter_steps=True),
     "faulty": RateRule(0.025, 0.15, 0.07, 0.3, safe_pairs=1.0, safe_crowd=1.5),
     "sum": RateRule(0.025, 0.025, 0.025, 0, safe_pairs=0.4, safe_crowd=1.0),
@@ -206,6 +208,12 @@ def cbow_division(options: ObjectiveOptions) -> tuple[bool, bool]:
 def _is_improved(options: ObjectiveOptions) -> bool:
     """Return whether this is mumon's own CBOW, rather than the paper's algorithm or a peer's that was asked for."""
     return options.update == "correct" and options.cbow_mean and not options.exact
+
+
+def _choose_cbow_rates(options: ObjectiveOptions) -> RateRule:
+    if _is_improved(options):
+        return CBOW_RATES["both sides"]
+    return CBOW_RATES[options.update if options.cbow_mean else "sum"]
 
 
 def _load_cbow(exact: bool) -> Kernel:
@@ -240,12 +248,12 @@ CBOW = Objective(
     updates=("correct", "faulty"),
     unused_options=(),
     sharing=(16, 8),
-    rate_rule=lambda options: CBOW_RATES[options.update if options.cbow_mean else "sum"],
+    rate_rule=_choose_cbow_rates,
     gradients=lambda options, contexts: (1 if cbow_division(options)[1] else contexts, 1),
     # A row is read when the first window reaches it and written when the last has left it.
     write_delay=lambda options, sentence: min(2 * options.window, sentence),
     buffer_bytes=cbow_buffer_bytes,
-    # Chosen on dev halves (docs/both-sides.md), for the mean and the correct update. A wide window costs the fast kernel
+    # Chosen on dev halves (docs/both-sides.md), for the mean and the correct update: a wide window costs the fast kernel
     # next to nothing. Those who ask for the paper's algorithm or for word2vec.c's get theirs.
     window=lambda options: 10 if _is_improved(options) else USUAL_WINDOW,
     target_weight=lambda options: 0.25 if _is_improved(options) else 0.0,
