@@ -253,8 +253,8 @@ CBOW = Objective(
     # A row is read when the first window reaches it and written when the last has left it.
     write_delay=lambda options, sentence: min(2 * options.window, sentence),
     buffer_bytes=cbow_buffer_bytes,
-    # Chosen on dev halves (docs/both-sides.md), for the mean and the correct update: a wide window costs the fast
-    # kernel next to nothing. Those who ask for the paper's algorithm or for word2vec.c's get theirs.
+    # Chosen on dev halves, for the mean and the correct update (docs/explanation/both-sides.md): a wide window costs
+    # the fast kernel next to nothing. Those who ask for the paper's algorithm or for word2vec.c's get theirs.
     window=lambda options: 10 if _is_improved(options) else USUAL_WINDOW,
     target_weight=lambda options: 0.25 if _is_improved(options) else 0.0,
 )
