@@ -28,7 +28,7 @@ from mumon.experiments.paper.results import (
     nan_to_none,
 )
 from mumon.experiments.paper.runs import TrainedRun
-from mumon.experiments.paper.sides import WEIGHTS, choose_weight, sweep_sides, train_side_seeds
+from mumon.experiments.paper.sides import WEIGHTS, WINDOWS_TEXT, choose_weight, sweep_sides, train_side_seeds
 from mumon.experiments.paper.sweeps import RATE_STEP, RateSweep
 
 SYSTEMS = ("CBOW correct", "CBOW faulty", "SG")
@@ -147,8 +147,8 @@ def build_section(data: dict[str, Any]) -> Section:
         "Both sides of the model",
         "Beyond the paper: training makes two vectors for each word, source and target, and the paper's protocol uses "
         "the source vectors alone. Here a word's vector is source + λ × target. Each system is trained on the first "
-        f"{data['sentences']:,} sentences ({data['tokens'] / 1e6:.1f} M words), {data['dim']} dimensions, mumon's "
-        f"default algorithm, at rates a factor {RATE_STEP:g} apart until the best has worse ones on both sides. Dev "
+        f"{data['sentences']:,} sentences ({data['tokens'] / 1e6:.1f} M words), {data['dim']} dimensions, {WINDOWS_TEXT}, "
+        f"mumon's default algorithm, at rates a factor {RATE_STEP:g} apart until the best has worse ones on both sides. Dev "
         "halves choose the rate, with one seed; what counts are other seeds, each trained once and scored at every λ. "
         "Their dev halves choose λ, their test halves are compared. Scores × 100, ± half of the 95 % interval over "
         "items and seeds.",

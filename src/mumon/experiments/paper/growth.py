@@ -19,7 +19,7 @@ from mumon.experiments.paper.results import (
     Verdict,
     judge_at_least,
 )
-from mumon.experiments.paper.sides import choose_weight, train_side_seeds
+from mumon.experiments.paper.sides import WINDOWS_TEXT, choose_weight, default_side_rate, train_side_seeds
 from mumon.experiments.paper.sweeps import round_rate
 
 SYSTEMS = ("CBOW correct", "CBOW faulty", "SG")
@@ -35,7 +35,7 @@ def measure(context: ExperimentContext) -> dict[str, Any]:
         runs: dict[str, Runs] = {}
         alone: dict[str, Runs] = {}
         for system in SYSTEMS:
-            rate = round_rate(context.default_rate(system, part))
+            rate = round_rate(default_side_rate(context, system, part))
             by_weight = train_side_seeds(context, system, part, rate, context.scale.fewer_seeds)
             weight = choose_weight(by_weight)
             runs[system], alone[system] = by_weight[weight], by_weight[SOURCE]
@@ -112,8 +112,7 @@ def build_section(data: dict[str, Any]) -> Section:
         "Both sides of the model, by corpus size",
         "Beyond the paper: mumon's default algorithm on the first sentences of the corpus, larger and larger parts"
         + (", the last of them with more text of the same kind" if data["more"] else "")
-        + f"; {data['dim']} dimensions. Every system has its default rate, which was the best of its sweep at every "
-        "size of “Learning curves over corpus size”. λ is chosen at every size on the dev halves; what counts are the "
+        + f"; {data['dim']} dimensions, {WINDOWS_TEXT}. Every system has its default rate. λ is chosen at every size on the dev halves; what counts are the "
         f"test halves; {' or '.join(map(str, seeds))} seeds.",
         verdicts,
         [_build_table(data)],

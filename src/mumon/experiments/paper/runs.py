@@ -17,7 +17,6 @@ from mumon import __version__
 from mumon.errors import FormatError, PeerError, TrainingError
 from mumon.evaluation.bootstrap import Outcome
 from mumon.experiments.bench.systems import find_peer_version
-from mumon.training.settings import Settings
 
 if TYPE_CHECKING:
     from mumon.evaluation import Report, Task
@@ -36,7 +35,7 @@ SYSTEMS: dict[str, dict[str, Any]] = {
     "CBOW correct, exact": {"exact": True},
 }
 # What every model of the paper's protocol is trained with: its vectors are the source vectors alone.
-SOURCE_OPTIONS: dict[str, Any] = {"target_weight": 0.0} if hasattr(Settings, "target_weight") else {}
+SOURCE_OPTIONS: dict[str, Any] = {"target_weight": 0.0}
 GENSIM_RATE = 0.025  # its default, for both objectives
 
 

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from mumon.vectors.word_vectors import WordVectors
 
 WEIGHTS = (0.0, 0.125, 0.25, 0.5, 1.0)  # λ
+WINDOWS = {"CBOW correct": 10, "CBOW faulty": 10, "SG": 5}  # the better of 5 and 10, on dev halves of 15.7 M words
+WINDOWS_TEXT = "windows of 10 words to each side for CBOW and 5 for skip-gram, the better of the two on dev halves"
 SourceAndSums = dict[float, TrainedRun]  # one training, by λ; 0 is the source side alone
 
 
@@ -71,7 +73,12 @@ def sweep_sides(context: ExperimentContext, system: str, part: Part) -> RateSwee
     def train(rate: float) -> TrainedRun:
         return max(train_sides(context, system, part, alpha=rate).values(), key=get_dev_score)
 
-    return bracket_best_rate(context.default_rate(system, part), train)
+    return bracket_best_rate(default_side_rate(context, system, part), train)
+
+
+def default_side_rate(context: ExperimentContext, system: str, part: Part) -> float:
+    """Return the learning rate that a system chooses by itself at its window."""
+    return context.default_rate(system, part, window=WINDOWS[system])
 
 
 def train_side_seeds(
@@ -127,7 +134,7 @@ def train_sides(context: ExperimentContext, system: str, part: Part, seed: int =
     dict
         Runs by λ. A training that diverged is a result, too: its runs say so in `failed`.
     """
-    options = context.options(**changed)
+    options = context.options(**{"window": WINDOWS[system], **changed})
     inputs = context.list_inputs(system, part, seed, options)
     inputs |= {
         "weights": list(WEIGHTS),
