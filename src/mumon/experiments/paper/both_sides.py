@@ -147,11 +147,11 @@ def build_section(data: dict[str, Any]) -> Section:
         "Both sides of the model",
         "Beyond the paper: training makes two vectors for each word, source and target, and the paper's protocol uses "
         "the source vectors alone. Here a word's vector is source + λ × target. Each system is trained on the first "
-        f"{data['sentences']:,} sentences ({data['tokens'] / 1e6:.1f} M words), {data['dim']} dimensions, {WINDOWS_TEXT}, "
-        f"mumon's default algorithm, at rates a factor {RATE_STEP:g} apart until the best has worse ones on both sides. Dev "
-        "halves choose the rate, with one seed; what counts are other seeds, each trained once and scored at every λ. "
-        "Their dev halves choose λ, their test halves are compared. Scores × 100, ± half of the 95 % interval over "
-        "items and seeds.",
+        f"{data['sentences']:,} sentences ({data['tokens'] / 1e6:.1f} M words), {data['dim']} dimensions, "
+        f"{WINDOWS_TEXT}, mumon's default algorithm, at rates a factor {RATE_STEP:g} apart until the best has worse "
+        "ones on both sides. Dev halves choose the rate, with one seed; what counts are other seeds, each trained once "
+        "and scored at every λ. Their dev halves choose λ, their test halves are compared. Scores × 100, ± half of the "
+        "95 % interval over items and seeds.",
         verdicts,
         [_build_table(data), _build_weights_table(data), _build_differences_table(data)],
         [Figure("both-sides", "Mean of the tasks (test halves) against λ.", lambda figure: _draw(figure, data))],

@@ -112,7 +112,8 @@ def build_section(data: dict[str, Any]) -> Section:
         "Both sides of the model, by corpus size",
         "Beyond the paper: mumon's default algorithm on the first sentences of the corpus, larger and larger parts"
         + (", the last of them with more text of the same kind" if data["more"] else "")
-        + f"; {data['dim']} dimensions, {WINDOWS_TEXT}. Every system has its default rate. λ is chosen at every size on the dev halves; what counts are the "
+        + f"; {data['dim']} dimensions, {WINDOWS_TEXT}. Every system has its default rate. λ is chosen at every size on "
+        "the dev halves; what counts are the "
         f"test halves; {' or '.join(map(str, seeds))} seeds.",
         verdicts,
         [_build_table(data)],
