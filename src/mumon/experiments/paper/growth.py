@@ -112,9 +112,8 @@ def build_section(data: dict[str, Any]) -> Section:
         "Both sides of the model, by corpus size",
         "Beyond the paper: mumon's default algorithm on the first sentences of the corpus, larger and larger parts"
         + (", the last of them with more text of the same kind" if data["more"] else "")
-        + f"; {data['dim']} dimensions, {WINDOWS_TEXT}. Every system has its default rate. λ is chosen at every size on "
-        "the dev halves; what counts are the "
-        f"test halves; {' or '.join(map(str, seeds))} seeds.",
+        + f"; {data['dim']} dimensions, {WINDOWS_TEXT}. Every system has its default rate. λ is chosen at every size "
+        f"on the dev halves; what counts are the test halves; {' or '.join(map(str, seeds))} seeds.",
         verdicts,
         [_build_table(data)],
         [Figure("growth", "Mean of the tasks and differences, by corpus size.", lambda figure: _draw(figure, data))],
