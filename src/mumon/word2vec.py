@@ -84,7 +84,8 @@ class Word2Vec:
     alpha
         The first learning rate; by default a rule chooses it by tokens × epochs (`mumon.training.rates`).
     window
-        The most words to each side that are the context of a word.
+        The most words to each side that are the context of a word. By default 10 for CBOW, whose cost hardly grows
+        with it, and 5 for skip-gram, with `exact` and for the faulty update.
     min_count
         Words that occur less often get no vector.
     max_vocab_size
@@ -135,6 +136,10 @@ class Word2Vec:
     rate_exponent
         Words learn at alpha times share^-rate_exponent, where share is their share of the text, so that rare words take
         larger steps than frequent ones: by default 0.25, and with `exact` 0 (all words alike).
+    target_weight
+        The λ of the vectors that you get, source + λ · target rows; 0 gives the source rows alone, as word2vec does. By
+        default 0.25 for CBOW and 0.125 for skip-gram, and 0 with `exact` and for the faulty update. Training itself
+        does not depend on it, so it can be changed afterwards: `model.target_weight = 0`.
     unk
         A word that stands for all words outside the vocabulary; by default those are left out.
     vocab
@@ -180,7 +185,7 @@ class Word2Vec:
         corpus_file: Files | None = None,
         vector_size: int = 100,
         alpha: float | None = None,
-        window: int = 5,
+        window: int | None = None,
         min_count: int = 5,
         max_vocab_size: int | None = None,
         sample: float = 1e-3,
@@ -210,6 +215,7 @@ class Word2Vec:
         shared_negatives: int | None = None,
         batch: int | None = None,
         rate_exponent: float | None = None,
+        target_weight: float | None = None,
         unk: str | None = None,
         vocab: Vocabulary | str | os.PathLike[str] | None = None,
         tokenize: bool = False,
@@ -230,13 +236,14 @@ class Word2Vec:
             update=update,
             cbow_mean=bool(cbow_mean),
             exact=exact,
-            window=window,
+            window=window,  # type: ignore[arg-type]
             shrink_windows=shrink_windows,
             negative=negative,
             shared_negatives=shared_negatives,  # type: ignore[arg-type]
             batch=batch,  # type: ignore[arg-type]
             ns_exponent=ns_exponent,
             rate_exponent=rate_exponent,
+            target_weight=target_weight,
             sample=sample,
             shuffle=shuffle,
             seed=secrets.randbits(32) if seed is None else seed,
@@ -317,6 +324,18 @@ class Word2Vec:
     @wv.setter
     def wv(self, vectors: WordVectors) -> None:
         self._state.wv = vectors
+
+    @property
+    def target_weight(self) -> float | None:
+        """The λ in the vectors of `wv`, source + λ · target rows; None before training, if none was given."""
+        trained = bool(self._run.history or self._run.tokens_before)
+        return self._state.combined_with if trained else self.settings.target_weight
+
+    @target_weight.setter
+    def target_weight(self, weight: float | None) -> None:
+        self.settings = replace(self.settings, target_weight=weight)
+        if self.vocabulary is not None:
+            self._state.combine()
 
     @property
     def syn1neg(self) -> Matrix:
@@ -660,6 +679,7 @@ class Word2Vec:
             model.corpus_count = check_integer("corpus_count", saved.get("corpus_count", 0), least=0)
             words = check_integer("corpus_total_words", saved.get("corpus_total_words", 0), least=0)
             model.corpus_total_words = words
+            combined_with = check_float("combined_with", saved.get("combined_with", 0.0), least=0)
         except (KeyError, TypeError, ValueError) as error:
             raise FormatError(
                 f"{os.fspath(path)} does not say how it was trained ({to_one_line(error)}); load it with "
@@ -667,7 +687,8 @@ class Word2Vec:
             ) from None
         unk = model.unk if model.unk in loaded.words else None
         integers = has_integer_keys(saved, loaded.words, path)
-        model._state.adopt(loaded.words, loaded.counts, unk, loaded.vectors, loaded.output, integers)
+        weight = 0.0 if loaded.output is None else combined_with
+        model._state.adopt(loaded.words, loaded.counts, unk, loaded.vectors, loaded.output, integers, weight)
         return model
 
     @classmethod
@@ -826,6 +847,7 @@ class Word2Vec:
             "comment": self.comment,
             "integer_keys": self.vocabulary is not None and self.vocabulary.integers,
             "row_exponent": self.settings.row_exponent,  # for people: what rate_exponent null came to
+            "combined_with": self._state.combined_with,  # the target weight in the saved vectors
         }
 
 

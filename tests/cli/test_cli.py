@@ -58,16 +58,17 @@ def test_every_training_option_reaches_the_trainer(run, corpus):
     code, _, err = run(
         "train", corpus, "-o", "m", *TRAIN, "--objective", "sg", "--update", "faulty", "--exact", "--cbow-sum",
         "--window", 3, "--fixed-window", "--negative", 4, "--shared-negatives", 7, "--batch", 9, "--ns-exponent", 0.5,
-        "--rate-exponent", 0.1,
+        "--rate-exponent", 0.1, "--target-weight", 0.7,
         "--epochs", 1, "--total-epochs", 2, "--lr", 0.03, "--min-lr", 0.001, "--max-vocab", 50, "--unk", "<unk>",
         "--lowercase", "--tokenize", "--shuffle", "--seed", 9, "--save-vocab", "v.txt",
     )  # fmt: skip
     assert code == 0, err
     model = Word2Vec.load("m")
     s = model.settings
-    assert (s.objective, s.update, s.exact, s.cbow_mean, s.window, s.shrink_windows, s.rate_exponent) == (
-        "sg", "faulty", True, False, 3, False, 0.1,
+    assert (s.objective, s.update, s.exact, s.cbow_mean, s.window, s.shrink_windows) == (
+        "sg", "faulty", True, False, 3, False,
     )  # fmt: skip
+    assert (s.rate_exponent, s.target_weight) == (0.1, 0.7)
     assert (s.negative, s.shared_negatives, s.batch, s.ns_exponent, model.alpha, model.min_alpha) == (
         4,
         7,

@@ -25,6 +25,7 @@ PYTHON_NAMES = {
     "batch": "batch",
     "ns-exponent": "ns_exponent",
     "rate-exponent": "rate_exponent",
+    "target-weight": "target_weight",
     "sample": "sample",
     "min-count": "min_count",
     "epochs": "epochs",
@@ -60,6 +61,9 @@ def sweep(
     min_count: Annotated[str | None, _list_option("--min-count", "Drop words that occur less often.")] = None,
     ns_exponent: Annotated[str | None, _list_option("--ns-exponent", "Noise ∝ count^this.")] = None,
     rate_exponent: Annotated[str | None, _list_option("--rate-exponent", "Rates ∝ share^-this.")] = None,
+    target_weight: Annotated[
+        str | None, _list_option("--target-weight", "Vectors are source + this × target rows.")
+    ] = None,
     min_lr: Annotated[str | None, _list_option("--min-lr --min-alpha", "Last learning rates.")] = None,
     objective: Annotated[str | None, _list_option("--objective", "cbow, sg, or both: cbow,sg.")] = None,
     update: Annotated[str | None, _list_option("--update", "correct, faulty, or both: correct,faulty.")] = None,
@@ -117,6 +121,7 @@ def sweep(
         "batch": batch,
         "ns-exponent": ns_exponent,
         "rate-exponent": rate_exponent,
+        "target-weight": target_weight,
         "sample": sample,
         "min-count": min_count,
         "epochs": epochs,

@@ -36,6 +36,7 @@ def train(
     batch: o.Batch = None,
     ns_exponent: o.NsExponent = None,
     rate_exponent: o.RateExponent = None,
+    target_weight: o.TargetWeight = None,
     epochs: o.Epochs = None,
     total_epochs: o.TotalEpochs = None,
     lr: o.Lr = None,

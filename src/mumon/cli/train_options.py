@@ -59,7 +59,7 @@ UpdateOption = Annotated[
 Exact = Annotated[bool | None, option("--exact", "One step per window with fresh noise words, as in the paper.")]
 CbowSum = Annotated[bool | None, option("--cbow-sum", "Sum the context vectors instead of averaging them.")]
 Dim = Annotated[int | None, option("--dim --vector-size", "Dimensions of the vectors (default: 100).", min=1)]
-Window = Annotated[int | None, option("--window", "Words to each side (default: 5).", min=1)]
+Window = Annotated[int | None, option("--window", "Words to each side (default: 10; sg, exact, faulty: 5).", min=1)]
 FixedWindow = Annotated[bool | None, option("--fixed-window", "Always use the full window.")]
 Negative = Annotated[int | None, option("--negative", "Noise words per target (default: 5).", min=1)]
 SharedNegatives = Annotated[
@@ -69,6 +69,14 @@ Batch = Annotated[int | None, option("--batch", "Targets that share noise words 
 NsExponent = Annotated[float | None, option("--ns-exponent", "Noise ∝ count^this (default: 0.75).")]
 RateExponent = Annotated[
     float | None, option("--rate-exponent", "Rates ∝ share^-this (default: 0.25; 0 with --exact).", min=0)
+]
+TargetWeight = Annotated[
+    float | None,
+    option(
+        "--target-weight",
+        "Vectors are source + this × target rows (default: 0.25; sg: 0.125; exact, faulty: 0).",
+        min=0,
+    ),
 ]
 Epochs = Annotated[int | None, option("--epochs", "Passes over the corpus (default: 5).", min=1)]
 TotalEpochs = Annotated[

@@ -93,7 +93,7 @@ class Word2VecVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self,
         *,
         vector_size: int = 100,
-        window: int = 5,
+        window: int | None = None,
         min_count: int = 5,
         epochs: int = 5,
         sg: int = 0,

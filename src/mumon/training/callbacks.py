@@ -86,8 +86,9 @@ class CallbackWatcher:
     def call(self, event: str) -> None:
         """Call the callbacks, and let training continue with what they may have changed."""
         if self._callbacks:
-            call(self._callbacks, event, self._model)
-            self._state.take_over_values(self._words)
+            with self._state.shown_combined():
+                call(self._callbacks, event, self._model)
+                self._state.take_over_values(self._words)
             self._runner.lock(self._state.read_locks())
 
     def begin_epoch(self) -> None:
@@ -97,8 +98,6 @@ class CallbackWatcher:
     def end_epoch(self, position: RunPosition) -> None:
         """Bring the model's history and schedule up to date, and call the callbacks."""
         self.record(position.history)
-        if self._callbacks:  # they may ask for neighbours
-            self._state.wv.fill_norms(force=True)
         self.call("on_epoch_end")
 
     def record(self, epochs: list[Epoch]) -> None:

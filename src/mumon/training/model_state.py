@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import zlib
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,16 @@ from mumon.corpus.vocabulary import Counts, Vocabulary
 from mumon.errors import MumonError, OptionError
 from mumon.training.memory import check_memory
 from mumon.training.settings import Settings
-from mumon.training.weights import FillProgress, Matrix, allocate_matrix, copy_rows, fill_initial_rows, move_rows
+from mumon.training.weights import (
+    FillProgress,
+    Matrix,
+    add_scaled_rows,
+    allocate_matrix,
+    copy_rows,
+    fill_initial_rows,
+    move_rows,
+    restore_unchanged_rows,
+)
 from mumon.utils.progress import Progress, choose_progress
 from mumon.vectors.word_vectors import WordVectors
 
@@ -35,7 +45,11 @@ class RowsToCopy:
 
 
 class ModelState:
-    """A vocabulary, its source vectors (`wv`) and its output vectors (`output`), row by row.
+    """A vocabulary, its vectors (`wv`) and its output vectors (`output`), row by row.
+
+    What users get are vectors from both sides of the model: source + λ · target rows, with the target weight λ. They
+    take the place of the source rows when training ends, and give it back when more training begins (`combine`), so
+    that no third matrix is needed. Rows that the user has frozen stay as they are.
 
     Users may change `wv`: add words, sort it, set counts or another matrix. `take_over_changes` then makes that the
     state of the model, before the next training, saving or question to the output matrix.
@@ -61,6 +75,7 @@ class ModelState:
     ) -> None:
         self.vector_size, self.settings, self.on_disk, self.progress = vector_size, settings, on_disk, progress
         self.vocabulary = None
+        self.combined_with = 0.0  # the λ in the rows of `wv`; 0 during training, when they are the source rows
         self._wv: WordVectors
         self._view: Matrix | None = None  # the source rows without padding, as `wv` has them
 
@@ -85,7 +100,7 @@ class ModelState:
 
     @property
     def wv(self) -> WordVectors:
-        """The source vectors and the questions they answer."""
+        """The vectors and the questions they answer."""
         self.require_vocabulary()
         return self._wv
 
@@ -126,11 +141,14 @@ class ModelState:
         rows = np.arange(len(self.require_vocabulary()))
         fill_initial_rows(self.source, self.vector_size, rows, self.settings.seed)
         self.target[:] = 0
+        self.combined_with = 0.0
         self._wv.fill_norms(force=True)
 
     def predict_words(self, rows: list[int]) -> NDArray[np.float32]:
         """Return the probability of every word to be the centre of context words, by the softmax of CBOW's scores."""
-        h = self.wv.vectors[rows].sum(axis=0, dtype=np.float64)
+        source, moving = self.wv.vectors[rows], self._find_moving_rows()
+        add_scaled_rows(source, self.output[rows], -self.combined_with, None if moving is None else moving[rows])
+        h = source.sum(axis=0, dtype=np.float64)
         scores = self.output @ (h / len(rows) if self.settings.cbow_mean else h).astype(np.float32)
         weights = np.exp(scores - scores.max())  # gensim's overflow where scores are large
         return np.asarray(weights / weights.sum(), np.float32)
@@ -190,6 +208,7 @@ class ModelState:
         vectors: Matrix,
         output: Matrix | None,
         integers: bool = False,
+        combined_with: float = 0.0,
     ) -> None:
         """Take words and rows from elsewhere, in their order.
 
@@ -203,9 +222,12 @@ class ModelState:
             Their rows; without `output`, output rows begin at zero.
         integers
             Whether users know the words as integers.
+        combined_with
+            The target weight that the rows of `vectors` contain.
         """
         counts = np.zeros(len(words), np.int64) if counts is None else counts
         self.set_vocabulary(Vocabulary(words, counts, unk, integers), vectors, output)
+        self.combined_with = combined_with
 
     def match_corpus(self, corpus: EncodedCorpus, progress: Progress) -> Vocabulary:
         """Return the vocabulary, with integers as keys if the corpus has them, and with counts if it had none."""
@@ -241,6 +263,58 @@ class ModelState:
             assert self._view is not None
             self._view[:] = self._wv.vectors
             self._wv.vectors = self._view
+
+    # ---- both sides of the model
+
+    def combine(self, weight: float | None = None, progress: Progress | None = None) -> None:
+        """Make the rows of `wv` source + weight · target rows, in place, whatever weight they contain now.
+
+        Parameters
+        ----------
+        weight
+            0 gives the source rows, which training needs; None what the settings ask for.
+        progress
+            Where to report, for large matrices.
+        """
+        self.take_over_changes()
+        if weight is None:
+            weight = self.settings.used_target_weight
+        if weight != self.combined_with:
+            doing, done = "combining both sides of the model", "combined the {:,} rows of both sides"
+            filled = FillProgress(self.source, 1, progress or Progress(), doing, done)
+            add_scaled_rows(self.source, self.target, weight - self.combined_with, self._find_moving_rows(), filled)
+            filled.finish()
+            self.combined_with = weight
+        self._wv.fill_norms(force=True)
+
+    @contextmanager
+    def shown_combined(self) -> Iterator[None]:
+        """Let the user's code see, during a training, the vectors that it would get if the training ended now.
+
+        Training then continues with the same source rows to the bit, but for rows that the code has changed. That
+        takes a copy of the source rows for as long as the code runs.
+        """
+        weight, moving = self.settings.used_target_weight, self._find_moving_rows()
+        if not weight:
+            yield
+            return
+        before = allocate_matrix(len(self.source), self.vector_size, self.on_disk)
+        before[:] = self.source
+        self.combine(weight)
+        try:
+            yield
+        finally:
+            restored = restore_unchanged_rows(self.source, self.target, weight, before, moving)
+            now_moving = self._find_moving_rows()
+            changed = ~restored if now_moving is None else ~restored & now_moving
+            add_scaled_rows(self.source, self.target, -weight, changed)
+            self.combined_with = 0.0
+            self._wv.fill_norms(force=True)
+
+    def _find_moving_rows(self) -> NDArray[np.bool_] | None:
+        """Return which rows are not frozen; None if none is."""
+        locks = self.read_locks()
+        return None if locks is None else locks > 0
 
     # ---- locks
 

@@ -23,6 +23,7 @@ from mumon.kernels.layout import row_bytes
 from mumon.utils.validation import format_value
 
 ENTRY_POINTS = "mumon.objectives"
+USUAL_WINDOW = 5  # word2vec's and gensim's
 
 Array = npt.NDArray[np.float64]
 Kernel = Callable[..., tuple[float, int]]
@@ -149,6 +150,10 @@ class Objective:
         given length.
     buffer_bytes
         What its kernels allocate in each thread, for rows of a given number of columns.
+    window
+        How many words to each side are the context of a word by default.
+    target_weight
+        The weight λ of the target rows in the vectors that users get by default, source + λ · target.
     """
 
     name: str
@@ -165,6 +170,8 @@ class Objective:
     gradients: Callable[[ObjectiveOptions, float], tuple[float, float]]
     write_delay: Callable[[ObjectiveOptions, float], float]
     buffer_bytes: Callable[[ObjectiveOptions, int], int]
+    window: Callable[[ObjectiveOptions], int] = lambda options: USUAL_WINDOW
+    target_weight: Callable[[ObjectiveOptions], float] = lambda options: 0.0
 
 
 def exact_buffer_bytes(options: ObjectiveOptions, columns: int) -> int:
@@ -179,8 +186,10 @@ def score_bytes(options: ObjectiveOptions) -> int:
 
 # ---- CBOW
 
-# Fitted to sweeps over 1.3 M … 65 M words × 5 epochs (docs/rates.md).
+# Fitted to sweeps over 1.3 M … 65 M words × 5 epochs (docs/rates.md). Vectors from both sides of the model take larger
+# steps than source rows alone.
 CBOW_RATES = {
+    "both sides": RateRule(0.075, 0.3, 0.185, 0.3, safe_crowd=1.5, shorter_steps=True),
     "correct": RateRule(0.075, 0.3, 0.13, 0.3, safe_crowd=1.5, shorter_steps=True),
     "faulty": RateRule(0.025, 0.15, 0.07, 0.3, safe_pairs=1.0, safe_crowd=1.5),
     "sum": RateRule(0.025, 0.025, 0.025, 0, safe_pairs=0.4, safe_crowd=1.0),
@@ -194,6 +203,17 @@ def cbow_division(options: ObjectiveOptions) -> tuple[bool, bool]:
     leaves it out for the mean, and gensim puts it in for the sum.
     """
     return options.cbow_mean, options.cbow_mean == (options.update == "correct")
+
+
+def _is_improved(options: ObjectiveOptions) -> bool:
+    """Return whether this is mumon's own CBOW, rather than the paper's algorithm or a peer's that was asked for."""
+    return options.update == "correct" and options.cbow_mean and not options.exact
+
+
+def _choose_cbow_rates(options: ObjectiveOptions) -> RateRule:
+    if _is_improved(options):
+        return CBOW_RATES["both sides"]
+    return CBOW_RATES[options.update if options.cbow_mean else "sum"]
 
 
 def _load_cbow(exact: bool) -> Kernel:
@@ -228,11 +248,15 @@ CBOW = Objective(
     updates=("correct", "faulty"),
     unused_options=(),
     sharing=(16, 8),
-    rate_rule=lambda options: CBOW_RATES[options.update if options.cbow_mean else "sum"],
+    rate_rule=_choose_cbow_rates,
     gradients=lambda options, contexts: (1 if cbow_division(options)[1] else contexts, 1),
     # A row is read when the first window reaches it and written when the last has left it.
     write_delay=lambda options, sentence: min(2 * options.window, sentence),
     buffer_bytes=cbow_buffer_bytes,
+    # Chosen on dev halves, for the mean and the correct update (docs/explanation/both-sides.md): a wide window costs
+    # the fast kernel next to nothing. Those who ask for the paper's algorithm or for word2vec.c's get theirs.
+    window=lambda options: 10 if _is_improved(options) else USUAL_WINDOW,
+    target_weight=lambda options: 0.25 if _is_improved(options) else 0.0,
 )
 
 
@@ -272,6 +296,7 @@ SKIPGRAM = Objective(
     gradients=lambda options, contexts: (contexts, contexts),
     write_delay=lambda options, sentence: 0,
     buffer_bytes=_skipgram_buffer_bytes,
+    target_weight=lambda options: 0.0 if options.exact else 0.125,  # chosen as CBOW's
 )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
@@ -35,7 +36,16 @@ Merge = Literal["old", "new", "union"]
 Checkpoint = tuple[LoadedModel, CheckpointState]
 # Of what a saved model says: counters, what decides only the speed, and what is for people.
 COUNTERS = ("corpus_count", "corpus_total_words", "train_count")
-NOT_OF_THE_RUN = ("schedule", "planned_epochs", "row_exponent", "workers", "comment", "integer_keys", *COUNTERS)
+NOT_OF_THE_RUN = (
+    "schedule",
+    "planned_epochs",
+    "row_exponent",
+    "combined_with",
+    "workers",
+    "comment",
+    "integer_keys",
+    *COUNTERS,
+)
 
 
 class TrainableModel(Protocol):
@@ -116,8 +126,9 @@ class TrainingSession:
                 schedule, position = self._resume(*checkpoint, corpus)
             lookup = self._match_vocabulary(corpus)
             self._run.schedule = self._choose_rate(schedule, corpus, lookup)
-            trainer, watcher, keeper = self._make_trainer(corpus, lookup, position, checkpoint)
-            added = self._train(trainer, watcher, keeper, position)
+            with self._separate_sides():
+                trainer, watcher, keeper = self._make_trainer(corpus, lookup, position, checkpoint)
+                added = self._train(trainer, watcher, keeper, position)
         watcher.record(added)
         self._run.train_count, self._run.unfinished = self._run.train_count + 1, None
         return added
@@ -179,7 +190,7 @@ class TrainingSession:
         self._model._count_corpus(corpus)
         unk = self._plan["unk"] if self._plan["unk"] in loaded.words else None
         integers = has_integer_keys(loaded.config, loaded.words, "the checkpoint")
-        self._state.adopt(loaded.words, loaded.counts, unk, loaded.vectors, loaded.output, integers)
+        self._state.adopt(loaded.words, loaded.counts, unk, loaded.vectors, loaded.output, integers)  # source rows
         share = 100 * position.tokens / (corpus.tokens * int(state.plan["epochs"]))
         self._progress.note(f"resuming at {share:.1f} % of the run, in epoch {len(position.history) + 1}")
         return schedule, position
@@ -213,6 +224,15 @@ class TrainingSession:
             warnings.warn(f"{advice}, or ask for update='faulty', which gensim's rates are for", stacklevel=5)
         else:
             self._progress.note(advice)
+
+    @contextmanager
+    def _separate_sides(self) -> Iterator[None]:
+        """Train source and target rows; afterwards, also if training fails, users get the vectors from both sides."""
+        self._state.combine(0.0, self._progress)
+        try:
+            yield
+        finally:
+            self._state.combine(progress=self._progress)
 
     def _make_trainer(
         self,
@@ -262,5 +282,4 @@ class TrainingSession:
             if keeper is not None:
                 keeper.finish()
             trainer.close()
-            self._state.wv.fill_norms(force=True)
             self._model._reader.forget()

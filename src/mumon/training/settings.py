@@ -17,26 +17,28 @@ ROW_EXPONENT = 0.25  # how much slower frequent words learn by default (docs/rat
 class Settings:
     """Everything that decides what a training does, apart from its data and its learning rates.
 
-    The parameters are those of `mumon.Word2Vec`; `objective` is the name of a record in `training.objectives`, and
-    `shared_negatives` and `batch` are by default that record's.
+    The parameters are those of `mumon.Word2Vec`; `objective` is the name of a record in `training.objectives`,
+    and `window`, `shared_negatives` and `batch` are by default that record's.
 
     >>> Settings(window=0)
     Traceback (most recent call last):
     mumon.errors.OptionError: window is 0; it must be a whole number of at least 1
     """
 
+    # None in window, shared_negatives and batch stands for the objective's number.
     objective: str = "cbow"
     update: Literal["correct", "faulty"] = "correct"
     cbow_mean: bool = True
     exact: bool = False
-    window: int = 5
+    window: int = None  # type: ignore[assignment]
     shrink_windows: bool = True
     negative: int = 5
-    shared_negatives: int = None  # type: ignore[assignment]  # None here and in batch stands for the objective's
+    shared_negatives: int = None  # type: ignore[assignment]
     batch: int = None  # type: ignore[assignment]
     ns_exponent: float = 0.75
     rate_exponent: float | None = None
     sample: float = 1e-3
+    target_weight: float | None = None
     shuffle: bool = False
     seed: int = 1
     workers: int = 1
@@ -46,7 +48,13 @@ class Settings:
             raise OptionError(f"update is {format_value(self.update)}; it must be {' or '.join(UPDATES)}")
         for name in ("cbow_mean", "exact", "shrink_windows", "shuffle"):
             object.__setattr__(self, name, bool(getattr(self, name)))
-        for name, default in zip(("shared_negatives", "batch"), self.objective_record.sharing, strict=True):
+        shared_negatives, batch = self.objective_record.sharing
+        defaults = {
+            "window": self.objective_record.window(self),
+            "shared_negatives": shared_negatives,
+            "batch": batch,
+        }
+        for name, default in defaults.items():
             if getattr(self, name) is None:
                 object.__setattr__(self, name, default)
         for name in ("window", "negative", "shared_negatives", "batch", "workers"):
@@ -55,6 +63,8 @@ class Settings:
         object.__setattr__(self, "ns_exponent", check_float("ns_exponent", self.ns_exponent))
         if self.rate_exponent is not None:
             object.__setattr__(self, "rate_exponent", check_float("rate_exponent", self.rate_exponent, least=0))
+        if self.target_weight is not None:
+            object.__setattr__(self, "target_weight", check_float("target_weight", self.target_weight, least=0))
         object.__setattr__(self, "sample", check_float("sample", self.sample, least=0))
 
     @property
@@ -68,3 +78,8 @@ class Settings:
         if self.rate_exponent is not None:
             return self.rate_exponent
         return 0.0 if self.exact else ROW_EXPONENT
+
+    @property
+    def used_target_weight(self) -> float:
+        """The λ of the vectors that users get, source + λ · target rows: the one given, or the objective's."""
+        return self.objective_record.target_weight(self) if self.target_weight is None else self.target_weight

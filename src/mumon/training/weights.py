@@ -37,12 +37,31 @@ def allocate_matrix(rows: int, columns: int, on_disk: bool = False) -> Matrix:
 
 
 class FillProgress:
-    """Reports how many rows of large matrices are filled: filling some gigabytes takes a while."""
+    """Reports how many rows of large matrices are filled: filling some gigabytes takes a while.
 
-    def __init__(self, matrix: Matrix, passes: int, progress: Progress) -> None:
+    Parameters
+    ----------
+    matrix
+        One of them.
+    passes
+        How often its rows are gone through.
+    progress
+        Where to report.
+    doing, done
+        What to call it, while it lasts and at its end.
+    """
+
+    def __init__(
+        self,
+        matrix: Matrix,
+        passes: int,
+        progress: Progress,
+        doing: str = "filling the matrices",
+        done: str = "filled the {:,} rows of both matrices",
+    ) -> None:
         self._progress = progress if matrix.nbytes >= REPORTED_BYTES else Progress()
-        self._rows, self._done = len(matrix), 0
-        self._progress.start("filling the matrices", passes * len(matrix), "rows")
+        self._rows, self._done, self._end = len(matrix), 0, done
+        self._progress.start(doing, passes * len(matrix), "rows")
 
     def __call__(self, rows: int) -> None:
         self._done += rows
@@ -50,7 +69,7 @@ class FillProgress:
 
     def finish(self) -> None:
         """Report that all rows are filled."""
-        self._progress.finish(f"filled the {self._rows:,} rows of both matrices")
+        self._progress.finish(self._end.format(self._rows))
 
 
 def _report_nothing(rows: int) -> None:
@@ -88,6 +107,62 @@ def copy_rows(old: Matrix, new: Matrix, columns: int, report: ReportRows = _repo
     for part in _parts(new):
         new[part, :columns] = old[part]
         report(part.stop - part.start)
+
+
+def add_scaled_rows(
+    matrix: Matrix,
+    other: Matrix,
+    factor: float,
+    chosen: npt.NDArray[np.bool_] | None = None,
+    report: ReportRows = _report_nothing,
+) -> None:
+    """Add a multiple of another matrix, in place.
+
+    Parameters
+    ----------
+    matrix
+        What to add to.
+    other
+        A matrix of the same shape.
+    factor
+        By what its rows are multiplied.
+    chosen
+        Which rows to change; None for all.
+    report
+        Called with the number of rows that were gone through.
+    """
+    for part in _parts(matrix):
+        change = np.float32(factor) * other[part]
+        if chosen is not None:
+            change[~chosen[part]] = 0
+        matrix[part] += change
+        report(len(change))
+
+
+def restore_unchanged_rows(
+    matrix: Matrix, other: Matrix, factor: float, before: Matrix, chosen: npt.NDArray[np.bool_] | None = None
+) -> npt.NDArray[np.bool_]:
+    """Undo `add_scaled_rows` to the bit in all rows that have not been changed since.
+
+    Parameters
+    ----------
+    matrix, other, factor, chosen
+        As they were given to `add_scaled_rows`.
+    before
+        A copy of the matrix from before it.
+
+    Returns
+    -------
+    array of bool
+        Which rows are as they were before; the others were not touched.
+    """
+    restored = np.zeros(len(matrix), bool)
+    for part in _parts(matrix):
+        rows = before[part].copy()
+        add_scaled_rows(rows, other[part], factor, None if chosen is None else chosen[part])
+        restored[part] = (rows == matrix[part]).all(axis=1)
+        matrix[part][restored[part]] = before[part][restored[part]]
+    return restored
 
 
 def _parts(matrix: Matrix) -> Iterator[slice]:

@@ -24,6 +24,7 @@ LIMITS = {
     "min_alpha": 1e30,
     "ns_exponent": 100.0,  # positive or negative: by then all noise is one word, and a little more overflows
     "rate_exponent": 10.0,
+    "target_weight": 1_000.0,  # by then vectors are the target rows alone
 }
 
 

@@ -39,7 +39,7 @@ POSITIONS = "CBOW positions"
 if hasattr(Settings, "positions"):
     SYSTEMS[POSITIONS] = {"positions": 4}
 # What every model of the paper's protocol is trained with: its vectors are the source vectors alone.
-SOURCE_OPTIONS: dict[str, Any] = {"target_weight": 0.0} if hasattr(Settings, "target_weight") else {}
+SOURCE_OPTIONS: dict[str, Any] = {"target_weight": 0.0}
 GENSIM_RATE = 0.025  # its default, for both objectives
 
 

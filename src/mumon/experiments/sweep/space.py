@@ -33,8 +33,16 @@ WHOLE_NUMBERS = {
     "min_count": 0,
     "max_final_vocab": 1,
 }
-REAL_NUMBERS = {"alpha": 0.0, "min_alpha": 0.0, "sample": 0.0, "ns_exponent": -math.inf, "rate_exponent": 0.0}
-LINEAR_RANGES = ("ns_exponent", "rate_exponent")  # other reals are magnitudes and drawn by their logarithms
+REAL_NUMBERS = {
+    "alpha": 0.0,
+    "min_alpha": 0.0,
+    "sample": 0.0,
+    "ns_exponent": -math.inf,
+    "rate_exponent": 0.0,
+    "target_weight": 0.0,
+}
+# Other reals are magnitudes and drawn by their logarithms.
+LINEAR_RANGES = ("ns_exponent", "rate_exponent", "target_weight")
 ZERO_ONE_SWITCHES = ("sg", "cbow_mean")  # which gensim writes as 0 and 1
 SWITCHES = (*ZERO_ONE_SWITCHES, "exact", "shrink_windows", "shuffle")
 TEXT_VALUED = ("objective", "update", "unk")
