@@ -34,20 +34,23 @@ from mumon.sklearn import Word2VecVectorizer
 SMALL = {"vector_size": 12, "min_count": 1, "epochs": 5, "workers": 1, "random_state": 0}
 
 
-def two_topics(count=240, seed=0):
-    """Documents of two topics, whose words the documents share by and large with few others of their topic."""
+def make_documents(count=240, seed=0):
+    """Documents of four topics, whose words the documents share by and large with few others of their topic.
+
+    SIF removes one direction, which for two topics would be what tells them apart.
+    """
     random = np.random.default_rng(seed)
-    labels = random.integers(2, size=count)
+    labels = random.integers(4, size=count)
     documents = []
     for label in labels:
-        topic = [f"{('sport', 'money')[label]}{i}" for i in random.integers(40, size=4)]
+        topic = [f"{('sport', 'money', 'music', 'food')[label]}{i}" for i in random.integers(40, size=4)]
         words = [*topic, *(f"common{i}" for i in random.zipf(1.5, 6) % 30)]
         random.shuffle(words)
         documents.append(" ".join(words).capitalize() + ".")
     return documents, labels
 
 
-DOCUMENTS, LABELS = two_topics()
+DOCUMENTS, LABELS = make_documents()
 
 
 @pytest.fixture(scope="module")
@@ -189,7 +192,7 @@ def test_sif_is_the_papers_algorithm(a):
     assert counts["common1"] == sum(split(text).count("common1") for text in DOCUMENTS)
     expected, component = naive([split(text) for text in DOCUMENTS], wv, counts, a)
     np.testing.assert_allclose(found, expected, atol=1e-6)
-    new, _ = two_topics(20, seed=1)  # the direction is that of the documents of fit
+    new, _ = make_documents(20, seed=1)  # the direction is that of the documents of fit
     expected, _ = naive([split(text) for text in new], wv, counts, a, component)
     np.testing.assert_allclose(vectorizer.transform([*new, "nowhere"]), [*expected, np.zeros(12)], atol=1e-6)
     plain = Word2VecVectorizer(**SMALL, pooling="sif", sif_a=a, remove_component=False).fit(DOCUMENTS)

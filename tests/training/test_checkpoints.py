@@ -140,7 +140,7 @@ def test_continued_training_resumes_too(planted, corpus, tmp_path):
 
 CHANGES = {
     "vector_size": ({"vector_size": 25}, r"vector_size 24 where 25 is asked for"),
-    "two options": ({"window": 4, "alpha": 0.5}, r"window 5, alpha None where 4, 0\.5 is asked for"),
+    "two options": ({"window": 4, "alpha": 0.5}, r"window 10, alpha None where 4, 0\.5 is asked for"),
     "epochs": ({"epochs": 9}, "epochs 3"),
     "objective": ({"sg": 1}, "objective 'cbow'"),
     "min_count": ({"min_count": 2}, "min_count 1"),

@@ -35,13 +35,13 @@ def test_arguments_have_gensims_names_in_gensims_order(method):
 
 
 @pytest.mark.parametrize("method", ["__init__", "build_vocab", "build_vocab_from_freq", "train", "predict_output_word"])
-def test_defaults_are_gensims_but_for_rate_and_threads(method):
+def test_defaults_are_gensims_but_for_rate_window_and_threads(method):
     def defaults(of):
         found = inspect.signature(getattr(of, method)).parameters
         return {name: p.default for name, p in found.items() if p.default is not p.empty}
 
     ours, theirs = defaults(Word2Vec), defaults(gensim.models.Word2Vec)
-    assert {name for name in theirs if ours[name] != theirs[name]} <= {"alpha", "workers"}
+    assert {name for name in theirs if ours[name] != theirs[name]} <= {"alpha", "window", "workers"}
 
 
 @pytest.mark.parametrize(

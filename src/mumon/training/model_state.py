@@ -23,8 +23,8 @@ from mumon.training.weights import (
     allocate_matrix,
     copy_rows,
     fill_initial_rows,
+    find_unchanged_rows,
     move_rows,
-    restore_unchanged_rows,
 )
 from mumon.utils.progress import Progress, choose_progress
 from mumon.vectors.word_vectors import WordVectors
@@ -298,18 +298,26 @@ class ModelState:
         if not weight:
             yield
             return
-        before = allocate_matrix(len(self.source), self.vector_size, self.on_disk)
-        before[:] = self.source
+        source, before = self.source, allocate_matrix(len(self.source), self.vector_size, self.on_disk)
+        before[:] = source
         self.combine(weight)
         try:
             yield
         finally:
-            restored = restore_unchanged_rows(self.source, self.target, weight, before, moving)
-            now_moving = self._find_moving_rows()
-            changed = ~restored if now_moving is None else ~restored & now_moving
-            add_scaled_rows(self.source, self.target, -weight, changed)
-            self.combined_with = 0.0
-            self._wv.fill_norms(force=True)
+            if self.source is source:
+                self._take_back(before, weight, moving)
+            else:  # other words, which end the training; a checkpoint still needs the rows from before
+                source[:] = before
+
+    def _take_back(self, before: Matrix, weight: float, moving: NDArray[np.bool_] | None) -> None:
+        """Make the rows of `wv` source rows again: those from before, to the bit, where they have not been changed."""
+        still_moving = self._find_moving_rows()
+        chosen = np.ones(len(before), bool) if still_moving is None else still_moving
+        same = find_unchanged_rows(self.source, self.target, weight, before, moving)
+        move_rows(before, self.source, np.where(same & chosen, np.arange(len(before)), -1))
+        add_scaled_rows(self.source, self.target, -weight, ~same & chosen)
+        self.combined_with = 0.0
+        self._wv.fill_norms(force=True)
 
     def _find_moving_rows(self) -> NDArray[np.bool_] | None:
         """Return which rows are not frozen; None if none is."""

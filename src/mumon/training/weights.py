@@ -139,10 +139,10 @@ def add_scaled_rows(
         report(len(change))
 
 
-def restore_unchanged_rows(
+def find_unchanged_rows(
     matrix: Matrix, other: Matrix, factor: float, before: Matrix, chosen: npt.NDArray[np.bool_] | None = None
 ) -> npt.NDArray[np.bool_]:
-    """Undo `add_scaled_rows` to the bit in all rows that have not been changed since.
+    """Return which rows are still as `add_scaled_rows` made them.
 
     Parameters
     ----------
@@ -154,15 +154,13 @@ def restore_unchanged_rows(
     Returns
     -------
     array of bool
-        Which rows are as they were before; the others were not touched.
     """
-    restored = np.zeros(len(matrix), bool)
+    unchanged = np.zeros(len(matrix), bool)
     for part in _parts(matrix):
         rows = before[part].copy()
         add_scaled_rows(rows, other[part], factor, None if chosen is None else chosen[part])
-        restored[part] = (rows == matrix[part]).all(axis=1)
-        matrix[part][restored[part]] = before[part][restored[part]]
-    return restored
+        unchanged[part] = (rows == matrix[part]).all(axis=1)
+    return unchanged
 
 
 def _parts(matrix: Matrix) -> Iterator[slice]:
