@@ -64,11 +64,12 @@ def build_guessers(model, sessions: list) -> dict:
     bags = sparse.csr_array((np.ones(len(of)), (of, np.concatenate(rows))), (len(rows), len(model.wv)))
     counts, together = bags.sum(axis=0), (bags.T @ bags).tocsr()
     noise = NS_EXPONENT * np.log(counts)
+    inputs = model.wv.vectors - getattr(model, "target_weight", 0) * model.syn1neg  # gensim's vectors are the inputs
     return {
         "popularity": lambda seen: counts,
         "going together": lambda seen: together[seen].sum(axis=0) + 1e-6 * counts,
         # Inputs times outputs estimate log P(item | seen) - log P_noise(item): the noise has to be added again.
-        "vectors": lambda seen: model.wv.vectors[seen].mean(axis=0) @ model.syn1neg.T + noise,
+        "vectors": lambda seen: inputs[seen].mean(axis=0) @ model.syn1neg.T + noise,
     }
 
 
