@@ -127,6 +127,9 @@ class Word2Vec:
         default `sg` decides.
     update
         "correct" is the gradient of CBOW's loss; "faulty" is what word2vec.c, gensim and fastText do instead.
+    positions
+        How many groups of distances to each side have learned weights of their own, column by column: 4 tells apart the
+        distances 1, 2, 3-4 and all others. 0 (the default) weighs all context words alike, as the paper does.
     exact
         True takes one SGD step per window with fresh noise words, as the paper does. False (the default) shares
         `shared_negatives` noise words among `batch` windows: the same gradient in expectation, with less noise, at a
@@ -211,6 +214,7 @@ class Word2Vec:
         *,
         objective: str | None = None,
         update: Literal["correct", "faulty"] = "correct",
+        positions: int = 0,
         exact: bool = False,
         shared_negatives: int | None = None,
         batch: int | None = None,
@@ -235,6 +239,7 @@ class Word2Vec:
             objective=choose_objective(objective, sg),
             update=update,
             cbow_mean=bool(cbow_mean),
+            positions=positions,
             exact=exact,
             window=window,  # type: ignore[arg-type]
             shrink_windows=shrink_windows,

@@ -82,6 +82,16 @@ def test_what_is_neither_list_nor_range_is_refused(name, written, message):
     refused(lambda: parse_values(name, written), message, error=OptionError)
 
 
+def test_positions_are_tried_only_where_they_are_weighed():
+    space = {"objective": ["cbow", "sg"], "update": ["correct", "faulty"], "positions": [4, 0]}
+    assert [tuple(cell.values()) for cell in list_configurations(space)] == [
+        ("cbow", "correct", 4),
+        ("cbow", "correct", 0),
+        ("cbow", "faulty", 0),
+        ("sg", "correct", 0),
+    ]
+
+
 def test_a_sweep_knows_every_option_of_training():
     settings = {field.name for field in dataclasses.fields(Settings)} - {"seed", "workers"}
     assert set(SWEEPABLE) == settings | set(MODEL_OPTIONS) | {"vector_size", "sg"}

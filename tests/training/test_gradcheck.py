@@ -26,9 +26,9 @@ def run(capfd, monkeypatch, *arguments):
 @given(contexts=st.integers(1, 7), negative=st.integers(1, 7), dim=st.integers(1, 4), seed=st.integers(0, 10_000))
 def test_correct_kernels_pass_and_the_faulty_ones_miss_by_exactly_c(contexts, negative, dim, seed):
     checks = list(check_gradients(contexts, negative, dim, seed))
-    assert len(checks) == 10
+    assert len(checks) == 12
     for check in checks:
-        assert check.target_error <= TOLERANCE
+        assert max(check.target_error, check.weights_error) <= TOLERANCE
         if check.update != "faulty":
             assert check.passes, check
             assert check.factor == pytest.approx(1, abs=1e-5)
@@ -42,9 +42,9 @@ def test_every_objective_update_and_kernel_is_shown(capfd, monkeypatch):
     code, out, _ = run(capfd, monkeypatch, "-C", "7")
     assert code == 0
     lines = [line.split() for line in out.splitlines()]
-    assert sum("exact" in line or "fast" in line for line in lines) == 10
+    assert sum("exact" in line or "fast" in line for line in lines) == 12
     assert sum(line[-2:] == ["×", "7"] for line in lines) == 2  # the two kernels with the faulty mean
-    assert sum(line[-1:] == ["yes"] for line in lines) == 6
+    assert sum(line[-1:] == ["yes"] for line in lines) == 8
 
 
 def test_programs_get_json(capfd, monkeypatch):
@@ -57,13 +57,28 @@ def test_a_kernel_that_is_not_the_gradient_is_an_error(capfd, monkeypatch):
     honest = gradcheck._take_step
 
     def off(problem, *arguments):
-        source, target = honest(problem, *arguments)
-        return source, 1.001 * target
+        source, target, *weights = honest(problem, *arguments)
+        return source, 1.001 * target, *weights
 
     monkeypatch.setattr(gradcheck, "_take_step", off)
     code, _, err = run(capfd, monkeypatch)
     assert code == 1
-    assert err.startswith("mumon: 6 of 10 checks gave the wrong result") and err.count("\n") == 1
+    assert err.startswith("mumon: 8 of 12 checks gave the wrong result") and err.count("\n") == 1
+
+
+def test_a_wrong_step_of_weights_that_all_words_share_is_found_too(monkeypatch):
+    honest = gradcheck._take_step
+    monkeypatch.setattr(
+        gradcheck,
+        "_take_step",
+        lambda *arguments: [*honest(*arguments)[:2], *(1.001 * w for w in honest(*arguments)[2:])],
+    )
+    wrong = {
+        check.objective
+        for check in check_gradients(objectives=["cbow"])
+        if not check.passes and check.update != "faulty"
+    }
+    assert wrong == {"CBOW with positions"}
 
 
 def test_problems_too_large_to_differentiate_are_refused():

@@ -32,7 +32,7 @@ COMBINATIONS = {
         (0, "faulty", 0),
         (1, "correct", 1),
     ]
-}
+} | {f"cbow-positions-{name}": {"positions": 3, "exact": name == "exact"} for name in ("exact", "fast")}
 
 
 @pytest.mark.parametrize("combination", COMBINATIONS)

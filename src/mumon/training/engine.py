@@ -43,6 +43,8 @@ class Engine:
         What to train.
     locks
         A factor for the steps of each source row: 0 freezes it.
+    weights
+        The weights that all words share, updated in place; by default all 1, for an objective that has any.
     """
 
     def __init__(
@@ -52,8 +54,10 @@ class Engine:
         target: Matrix,
         settings: Settings,
         locks: npt.NDArray[np.float32] | None = None,
+        weights: Matrix | None = None,
     ) -> None:
         self.source, self.target, self.settings = source, target, settings
+        self.weights = make_shared_weights(settings, source) if weights is None else weights
         self.noise = compute_noise_distribution(counts, settings.ns_exponent)
         self.keep = compute_keep_chances(counts, settings.sample)
         self.alias = build_alias_table(self.noise)
@@ -109,10 +113,11 @@ class Engine:
                 settings.shrink_windows, settings.shuffle, derive_seed(settings.seed, epoch, number, SAMPLE),
                 ids, left, right,
             )  # fmt: skip
+            weights = (self.weights,) if len(self.weights) else ()
             loss, counted = self._kernel(
                 self.source, self.target, ids[:n], left[:n], right[:n], self.alias,
                 self.rates, np.float32(alpha),
-                derive_seed(settings.seed, epoch, number, NOISE),
+                derive_seed(settings.seed, epoch, number, NOISE), *weights,
             )  # fmt: skip
             if seen is not None:
                 seen(ids[:n])
@@ -129,8 +134,17 @@ def cut_blocks(offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return np.asarray(np.unique(np.append(bounds, len(offsets) - 1)), np.int64)
 
 
+def make_shared_weights(settings: Settings, source: Matrix) -> Matrix:
+    """Return the first values of the weights that all words share: 1, in rows as long as those of `source`."""
+    return np.ones((settings.objective_record.weight_rows(settings), source.shape[1]), np.float32)
+
+
 def load_kernel(settings: Settings) -> tuple[str, Callable[..., tuple[float, int]]]:
-    """Return the name of the kernel that the settings ask for, and a function of what changes from block to block."""
+    """Return the name of the kernel that the settings ask for, and a function of what changes from block to block.
+
+    The function takes the weights that all words share last, if the objective has any, and then their rate if it is to
+    be another than the objective's.
+    """
     objective = settings.objective_record
     function: Any = objective.kernel(settings.exact)
     switches = objective.kernel_switches(settings)
@@ -146,7 +160,11 @@ def load_kernel(settings: Settings) -> tuple[str, Callable[..., tuple[float, int
         rates: Any,
         alpha: Any,
         seed: np.uint64,
+        weights: Matrix | None = None,
+        weight_rate: float = objective.weight_rate,
     ) -> tuple[float, int]:
-        return function(source, target, ids, left, right, alias, rates, *noise, alpha, *switches, seed)  # type: ignore[no-any-return]
+        matrices = (source, target) if weights is None else (source, target, weights)
+        alphas = (alpha,) if weights is None else (alpha, weight_rate)
+        return function(*matrices, ids, left, right, alias, rates, *noise, *alphas, *switches, seed)  # type: ignore[no-any-return]
 
     return function.__name__, train

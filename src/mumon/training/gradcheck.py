@@ -24,6 +24,8 @@ from mumon.utils.validation import check_integer
 Array = npt.NDArray[np.float64]
 WORDS, SENTENCES = 12, 2
 STEP, TINY = 1e-5, 1e-9  # of a finite difference, and of a kernel's step, whose second order then vanishes
+WEIGHT_RATE = 100.0  # of shared weights, as a multiple of that step: they are near 1, where smaller steps lose digits
+MOST_WEIGHTS = 64
 TOLERANCE = 1e-5  # relative to the largest derivative
 MOST_DIMENSIONS, MOST_CONTEXTS, MOST_NEGATIVES = 16, 20, 32  # the derivatives are many, and each takes the whole loss
 
@@ -38,6 +40,8 @@ class Check:
         Which kernel; `update` is "" for an objective that has only one, `kernel` is "exact" or "fast".
     source_error, target_error
         The largest deviations of its step from the gradient, relative to the largest derivative.
+    weights_error
+        The same of the weights that all words share; 0 for an objective that has none.
     factor
         By how much its source steps are longer than the gradient's, in the least-squares sense.
     """
@@ -48,11 +52,12 @@ class Check:
     source_error: float
     target_error: float
     factor: float
+    weights_error: float = 0.0
 
     @property
     def passes(self) -> bool:
         """Whether the step is the gradient."""
-        return max(self.source_error, self.target_error) <= TOLERANCE
+        return max(self.source_error, self.target_error, self.weights_error) <= TOLERANCE
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields and the result."""
@@ -65,12 +70,18 @@ class Problem:
 
     source: Array
     target: Array
+    weights: Array  # that all words share: more rows than any objective has
     ids: npt.NDArray[np.int32]
     left: npt.NDArray[np.int32]
     right: npt.NDArray[np.int32]
     alias: Any
     negative: int
     seed: np.uint64
+
+    def parameters(self, settings: Settings) -> list[Array]:
+        """Return what the settings train: the two matrices, and the shared weights if there are any."""
+        rows = settings.objective_record.weight_rows(settings)
+        return [self.source, self.target, *([self.weights[:rows]] if rows else [])]
 
     def contexts(self) -> list[list[int]]:
         """Return the places of the context words of every centre, relative to it."""
@@ -125,9 +136,9 @@ def check_gradients(
         for variant in objective.variants:
             for exact in (True, False):
                 settings = Settings(objective.name, exact=exact, negative=negative, **variant.settings)
-                loss = _make_loss(problem, settings)
-                expected = [finite_differences(loss, problem.source), finite_differences(loss, problem.target)]
-                for update in objective.updates or (None,):
+                loss, parameters = _make_loss(problem, settings), problem.parameters(settings)
+                expected = [finite_differences(loss, parameter) for parameter in parameters]
+                for update in settings.objective_record.updates or (None,):  # the options may choose another record
                     step = _take_step(problem, settings if update is None else replace(settings, update=update))
                     yield _compare(variant.title, update or "", "exact" if exact else "fast", step, expected)
 
@@ -151,9 +162,11 @@ def _make_problem(contexts: int, negative: int, dim: int, seed: int) -> Problem:
     ids = np.concatenate([random.permutation(max(WORDS, length))[:length] for _ in range(SENTENCES)])
     starts = np.arange(SENTENCES * length) // length * length
     source, target = (random.normal(0, 0.3, (max(WORDS, length), dim)) for _ in range(2))
+    weights = random.normal(1, 0.3, (MOST_WEIGHTS, dim))
     chances = np.full(len(source), 1 / len(source))
     centres, left, right = (np.asarray(column, np.int32) for column in (ids, starts, starts + length))
-    return Problem(source, target, centres, left, right, build_alias_table(chances), negative, np.uint64(seed + 1))
+    alias = build_alias_table(chances)
+    return Problem(source, target, weights, centres, left, right, alias, negative, np.uint64(seed + 1))
 
 
 def _make_loss(problem: Problem, settings: Settings) -> Callable[[], float]:
@@ -173,26 +186,34 @@ def _make_loss(problem: Problem, settings: Settings) -> Callable[[], float]:
         Window(int(problem.ids[i]), [int(problem.ids[i + offset]) for offset in offsets], offsets, noise[i], weights)
         for i, offsets in enumerate(contexts)
     ]
-    return lambda: sum(objective.window_loss(problem.source, problem.target, window, settings) for window in windows)
+    source, target, *shared_weights = problem.parameters(settings)
+    return lambda: sum(objective.window_loss(source, target, window, settings, *shared_weights) for window in windows)
 
 
-def _take_step(problem: Problem, settings: Settings) -> tuple[Array, Array]:
+def _take_step(problem: Problem, settings: Settings) -> list[Array]:
     """Return what the kernel takes from each matrix, per unit of its rate."""
     from mumon.training.engine import load_kernel
 
     rows, dim = problem.source.shape
+    parameters = problem.parameters(settings)
     # Kernels read whole cache lines.
-    source, target = (np.zeros((rows, -(-dim // PADDING) * PADDING)) for _ in range(2))
-    source[:, :dim], target[:, :dim] = problem.source, problem.target
+    matrices = [np.zeros((len(parameter), -(-dim // PADDING) * PADDING)) for parameter in parameters]
+    for matrix, parameter in zip(matrices, parameters, strict=True):
+        matrix[:, :dim] = parameter
     _, kernel = load_kernel(settings)
     columns = (problem.ids, problem.left, problem.right)
-    kernel(source, target, *columns, problem.alias, np.ones(rows), TINY, problem.seed)
-    return (problem.source - source[:, :dim]) / TINY, (problem.target - target[:, :dim]) / TINY
+    source, target, *weights = matrices
+    weight_rate = [WEIGHT_RATE] * len(weights)
+    kernel(source, target, *columns, problem.alias, np.ones(rows), TINY, problem.seed, *weights, *weight_rate)
+    return [
+        (before - after[:, :dim]) / (TINY * rate)
+        for before, after, rate in zip(parameters, matrices, (1, 1, *weight_rate), strict=True)
+    ]
 
 
-def _compare(objective: str, update: str, kernel: str, step: tuple[Array, Array], expected: list[Array]) -> Check:
-    source, target = (
+def _compare(objective: str, update: str, kernel: str, step: list[Array], expected: list[Array]) -> Check:
+    source, target, *weights = (
         float(np.abs(taken - wanted).max() / np.abs(wanted).max()) for taken, wanted in zip(step, expected, strict=True)
     )
     factor = float((step[0] * expected[0]).sum() / (expected[0] ** 2).sum())
-    return Check(objective, update, kernel, source, target, factor)
+    return Check(objective, update, kernel, source, target, factor, *weights)

@@ -65,6 +65,6 @@ def _check_disk(needed: int, matrices: str) -> None:
 
 def compute_training_bytes(words: int, columns: int, settings: Settings) -> int:
     """Return the bytes that a model takes while it is trained, beyond its corpus and Python itself."""
-    return words * (2 * row_bytes(columns) + WORD_BYTES) + settings.workers * settings.objective_record.buffer_bytes(
-        settings, columns
-    )
+    objective = settings.objective_record
+    shared, buffers = objective.weight_rows(settings), objective.buffer_bytes(settings, columns)
+    return words * (2 * row_bytes(columns) + WORD_BYTES) + shared * row_bytes(columns) + settings.workers * buffers

@@ -37,6 +37,8 @@ class ObjectiveOptions(Protocol):
     @property
     def cbow_mean(self) -> bool: ...
     @property
+    def positions(self) -> int: ...
+    @property
     def exact(self) -> bool: ...
     @property
     def window(self) -> int: ...
@@ -59,7 +61,8 @@ class Window:
     weights: Sequence[float]  # of each noise word
 
 
-WindowLoss = Callable[[Array, Array, Window, ObjectiveOptions], float]  # of source, target, a window and the options
+# Of source, target, a window and the options; and of the weights that all words share, where an objective has any.
+WindowLoss = Callable[..., float]
 
 
 @dataclass(frozen=True)
@@ -154,6 +157,14 @@ class Objective:
         How many words to each side are the context of a word by default.
     target_weight
         The weight λ of the target rows in the vectors that users get by default, source + λ · target.
+    weight_rows
+        How many rows of weights all words share and learn together, beside the rows that each word has. They begin
+        at 1. Kernels take them after the target matrix, and their rate after alpha; `window_loss` takes them last.
+    weight_rate
+        The rate of the shared weights as a multiple of alpha.
+    positional
+        The record that takes its place where the option `positions` asks for weights of positions; None if it has no
+        use for them.
     """
 
     name: str
@@ -172,6 +183,9 @@ class Objective:
     buffer_bytes: Callable[[ObjectiveOptions, int], int]
     window: Callable[[ObjectiveOptions], int] = lambda options: USUAL_WINDOW
     target_weight: Callable[[ObjectiveOptions], float] = lambda options: 0.0
+    weight_rows: Callable[[ObjectiveOptions], int] = lambda options: 0
+    weight_rate: float = 0.0
+    positional: Objective | None = None
 
 
 def exact_buffer_bytes(options: ObjectiveOptions, columns: int) -> int:
@@ -227,14 +241,81 @@ def _cbow_window_loss(source: Array, target: Array, window: Window, options: Obj
     return reference.cbow_loss(source, target, window.centre, window.context, noise, window.weights, mean)
 
 
+def _ring_rows(options: ObjectiveOptions, more: int = 0) -> int:
+    """Return the rows of a ring that holds a window and some more: a power of two."""
+    ring = 2
+    while ring < 2 * min(options.window, MAX_SENTENCE) + 2 + more:
+        ring *= 2
+    return ring
+
+
 def cbow_buffer_bytes(options: ObjectiveOptions, columns: int) -> int:
     """Return what a CBOW kernel allocates: for the fast one h, dh and two rings just longer than a window."""
     if options.exact:
         return exact_buffer_bytes(options, columns)
-    ring = 2
-    while ring < 2 * min(options.window, MAX_SENTENCE) + 2:
-        ring *= 2
-    return 2 * (options.batch + ring) * row_bytes(columns) + score_bytes(options)
+    return 2 * (options.batch + _ring_rows(options)) * row_bytes(columns) + score_bytes(options)
+
+
+# ---- CBOW with positions
+
+POSITION_RATE = 0.01  # of the weights, as a multiple of alpha: every window is a step for each of them
+
+
+def _load_positional_cbow(exact: bool) -> Kernel:
+    from mumon.kernels.positions import cbow_positions_exact, cbow_positions_fast
+
+    return cbow_positions_exact if exact else cbow_positions_fast
+
+
+def count_position_weights(options: ObjectiveOptions) -> int:
+    """Return how many groups of places have a weight vector: as many as asked for on each side, if the window has them.
+
+    >>> from mumon.training.settings import Settings
+    >>> [count_position_weights(Settings(window=window, positions=4)) for window in (1, 2, 3, 5, 80)]
+    [2, 4, 6, 8, 8]
+    """
+    return 2 * min(options.positions, (options.window - 1).bit_length() + 1)
+
+
+def _positional_window_loss(
+    source: Array, target: Array, window: Window, options: ObjectiveOptions, weights: Array
+) -> float:
+    groups = [reference.find_group(offset, len(weights) // 2) for offset in window.offsets]
+    return reference.positional_cbow_loss(
+        source, target, weights, window.centre, window.context, groups, window.noise[0], window.weights
+    )
+
+
+def _positional_buffer_bytes(options: ObjectiveOptions, columns: int) -> int:
+    """Return CBOW's buffers, two copies of the weights, and the sums of groups or a longer ring and how it is cut."""
+    weights, plain = count_position_weights(options), cbow_buffer_bytes(options, columns)
+    if options.exact:
+        return plain + 3 * weights * row_bytes(columns)
+    longer = _ring_rows(options, options.batch - 1) - _ring_rows(options)
+    return plain + (2 * weights + longer) * row_bytes(columns) + 8 * options.batch * (4 * weights + 1)
+
+
+POSITIONAL_CBOW = Objective(
+    name="cbow",
+    title="CBOW with positions",
+    kernel=_load_positional_cbow,
+    kernel_switches=lambda options: (),
+    window_loss=_positional_window_loss,
+    pairs=lambda contexts: 1,
+    variants=(Variant("CBOW with positions", {"positions": 4}),),
+    updates=("correct",),
+    unused_options=(),
+    sharing=(16, 8),
+    rate_rule=lambda options: CBOW_RATES["correct"],
+    gradients=lambda options, contexts: (1, 1),
+    write_delay=lambda options, sentence: min(2 * options.window, sentence),
+    buffer_bytes=_positional_buffer_bytes,
+    # Chosen on dev halves (docs/explanation/positions.md).
+    window=lambda options: 10 if _is_improved(options) else USUAL_WINDOW,
+    target_weight=lambda options: 0.5 if _is_improved(options) else 0.0,
+    weight_rows=count_position_weights,
+    weight_rate=POSITION_RATE,
+)
 
 
 CBOW = Objective(
@@ -244,7 +325,11 @@ CBOW = Objective(
     kernel_switches=cbow_division,
     window_loss=_cbow_window_loss,
     pairs=lambda contexts: 1,
-    variants=(Variant("CBOW", {"cbow_mean": True}), Variant("CBOW, sum", {"cbow_mean": False})),
+    variants=(
+        Variant("CBOW", {"cbow_mean": True}),
+        Variant("CBOW, sum", {"cbow_mean": False}),
+        *POSITIONAL_CBOW.variants,
+    ),
     updates=("correct", "faulty"),
     unused_options=(),
     sharing=(16, 8),
@@ -257,6 +342,7 @@ CBOW = Objective(
     # the fast kernel next to nothing. Those who ask for the paper's algorithm or for word2vec.c's get theirs.
     window=lambda options: 10 if _is_improved(options) else USUAL_WINDOW,
     target_weight=lambda options: 0.25 if _is_improved(options) else 0.0,
+    positional=POSITIONAL_CBOW,
 )
 
 

@@ -29,6 +29,7 @@ class Settings:
     objective: str = "cbow"
     update: Literal["correct", "faulty"] = "correct"
     cbow_mean: bool = True
+    positions: int = 0
     exact: bool = False
     window: int = None  # type: ignore[assignment]
     shrink_windows: bool = True
@@ -48,6 +49,8 @@ class Settings:
             raise OptionError(f"update is {format_value(self.update)}; it must be {' or '.join(UPDATES)}")
         for name in ("cbow_mean", "exact", "shrink_windows", "shuffle"):
             object.__setattr__(self, name, bool(getattr(self, name)))
+        object.__setattr__(self, "positions", check_integer("positions", self.positions, least=0))
+        self._refuse_positions()
         shared_negatives, batch = self.objective_record.sharing
         defaults = {
             "window": self.objective_record.window(self),
@@ -69,8 +72,9 @@ class Settings:
 
     @property
     def objective_record(self) -> Objective:
-        """What is known of the objective."""
-        return find_objective(self.objective)
+        """What is known of the objective, in the form that `positions` asks for."""
+        record = find_objective(self.objective)
+        return record.positional or record if self.positions else record
 
     @property
     def row_exponent(self) -> float:
@@ -83,3 +87,21 @@ class Settings:
     def used_target_weight(self) -> float:
         """The λ of the vectors that users get, source + λ · target rows: the one given, or the objective's."""
         return self.objective_record.target_weight(self) if self.target_weight is None else self.target_weight
+
+    def _refuse_positions(self) -> None:
+        """Refuse weights of positions where there is no correct mean that they could weigh."""
+        if not self.positions:
+            return
+        record = find_objective(self.objective)
+        if record.positional is None:
+            reason = f"{record.title} has no"
+        elif not self.cbow_mean:
+            reason = "the sum of context vectors (cbow_mean=0) has no"
+        elif self.update not in record.positional.updates:
+            reason = f"update={self.update!r} has no gradient for"
+        else:
+            return
+        raise OptionError(
+            f"positions is {self.positions} and {reason} weights of positions; leave it out, or train CBOW with the "
+            "mean and the correct update"
+        )

@@ -46,6 +46,8 @@ class ThreadRunner:
         What to train, with how many threads.
     locks
         A factor for the steps of each source row: 0 freezes it.
+    weights
+        The weights that all words share, to train in place; by default all 1, for an objective that has any.
     """
 
     def __init__(
@@ -57,10 +59,11 @@ class ThreadRunner:
         target: Matrix,
         settings: Settings,
         locks: npt.NDArray[np.float32] | None = None,
+        weights: Matrix | None = None,
     ) -> None:
         self.corpus, self.lookup, self.settings = corpus, lookup, settings
         self.source, self.target = source, target
-        self.engine = Engine(counts, source, target, settings, locks)
+        self.engine = Engine(counts, source, target, settings, locks, weights)
         self.bounds = cut_blocks(corpus.offsets)
 
     @property

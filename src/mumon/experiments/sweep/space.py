@@ -13,7 +13,7 @@ import numpy as np
 
 from mumon.corpus import TextOptions
 from mumon.errors import OptionError
-from mumon.training.objectives import CBOW, SKIPGRAM, find_objective
+from mumon.training.objectives import CBOW, SKIPGRAM, Objective, find_objective
 from mumon.utils.validation import check_float, check_integer
 
 Search = Literal["grid", "random"]
@@ -26,6 +26,7 @@ DEFAULT_RATES = (0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3)
 WHOLE_NUMBERS = {
     "epochs": 1,
     "window": 1,
+    "positions": 0,
     "negative": 1,
     "shared_negatives": 1,
     "batch": 1,
@@ -300,7 +301,15 @@ def _is_repeat(cell: Options, space: Space) -> bool:
     """Return whether another cell trains the same: for skip-gram `update` means nothing, for exact kernels `batch`."""
     objective = find_objective(cell.get("objective", OBJECTIVES[cell.get("sg", 0)]))
     idle = [*objective.unused_options, *(NOT_WITH_EXACT if cell.get("exact") else ())]
+    if cell.get("positions") and 0 in space["positions"] and not _takes_positions(cell, objective):  # type: ignore[operator]
+        return True
     return any(cell[name] != space[name][0] for name in idle if name in cell)  # type: ignore[index]
+
+
+def _takes_positions(cell: Options, objective: Objective) -> bool:
+    """Return whether a cell may have weights of positions; `Settings` refuses them otherwise."""
+    record = objective.positional
+    return record is not None and cell.get("update", "correct") in record.updates and bool(cell.get("cbow_mean", 1))
 
 
 def _draw_configurations(space: Space, draws: int, seed: int) -> Iterator[Options]:
