@@ -75,7 +75,13 @@ class ThreadBackend:
     ) -> tuple[EpochRunner, dict[str, Any]]:
         """Return a runner of threads."""
         counts, locks = state.require_vocabulary().counts, state.read_locks()
-        return ThreadRunner(corpus, lookup, counts, state.source, state.target, state.settings, locks), {}
+        # For experiments, until the state itself has them: the weights stay with the model from training to training.
+        settings, weights = state.settings, getattr(state, "weights", None)
+        shape = (settings.objective_record.weight_rows(settings), state.source.shape[1])
+        weights = weights if weights is not None and weights.shape == shape else None
+        runner = ThreadRunner(corpus, lookup, counts, state.source, state.target, settings, locks, weights)
+        state.weights = runner.engine.weights  # type: ignore[attr-defined]
+        return runner, {}
 
 
 class CorpusReader:
