@@ -129,7 +129,10 @@ class Word2Vec:
         "correct" is the gradient of CBOW's loss; "faulty" is what word2vec.c, gensim and fastText do instead.
     positions
         How many groups of distances to each side have learned weights of their own, column by column: 4 tells apart the
-        distances 1, 2, 3-4 and all others. 0 (the default) weighs all context words alike, as the paper does.
+        distances 1, 2, 3-4 and all others. 0 (the default) weighs all context words alike, as the paper does. For CBOW
+        with the correct update, on one machine; better at analogies and grammar, worse where vectors of a sentence are
+        averaged (docs/explanation/positions.md). A model that is trained further with another number of groups begins
+        with weights of 1 again.
     exact
         True takes one SGD step per window with fresh noise words, as the paper does. False (the default) shares
         `shared_negatives` noise words among `batch` windows: the same gradient in expectation, with less noise, at a
@@ -141,8 +144,8 @@ class Word2Vec:
         larger steps than frequent ones: by default 0.25, and with `exact` 0 (all words alike).
     target_weight
         The λ of the vectors that you get, source + λ · target rows; 0 gives the source rows alone, as word2vec does. By
-        default 0.25 for CBOW and 0.125 for skip-gram, and 0 with `exact` and for the faulty update. Training itself
-        does not depend on it, so it can be changed afterwards: `model.target_weight = 0`.
+        default 0.25 for CBOW (0.5 with `positions`) and 0.125 for skip-gram, and 0 with `exact` and for the faulty
+        update. Training itself does not depend on it, so it can be changed afterwards: `model.target_weight = 0`.
     unk
         A word that stands for all words outside the vocabulary; by default those are left out.
     vocab
@@ -179,7 +182,7 @@ class Word2Vec:
     window, negative, sample = _setting("window"), _setting("negative"), _setting("sample")
     ns_exponent, shrink_windows = _setting("ns_exponent"), _setting("shrink_windows")
     cbow_mean, seed, workers = _setting("cbow_mean"), _setting("seed"), _setting("workers")
-    update, exact = _setting("update"), _setting("exact")
+    update, exact, positions = _setting("update"), _setting("exact"), _setting("positions")
     compute_loss = True  # always
 
     def __init__(
@@ -354,6 +357,15 @@ class Word2Vec:
                 f"syn1neg is {self.syn1neg.shape} and {np.shape(rows)} was given; give one row to each word"
             )
         self.syn1neg[:] = rows
+
+    @property
+    def position_weights(self) -> Matrix | None:
+        """The learned weights of positions, a row for each group of distances; None for a model without `positions`.
+
+        The rows are in the order of the text: the words furthest to the left come first, and the two rows in the middle
+        are the neighbours of the centre.
+        """
+        return self._state.shared_weights
 
     @property
     def vector_size(self) -> int:
@@ -638,8 +650,8 @@ class Word2Vec:
 
         self._state.take_over_changes()
         vocabulary, history = self._state.require_vocabulary(), [epoch.to_json() for epoch in self.history]
-        training = self._describe_training(self._run.schedule)
-        save_model(path, vocabulary.words, vocabulary.counts, self.wv.vectors, self.syn1neg, training, history)
+        training, rows = self._describe_training(self._run.schedule), (self.wv.vectors, self.syn1neg)
+        save_model(path, vocabulary.words, vocabulary.counts, *rows, training, history, self.position_weights)
         for finished in self._finished:
             finished.discard()
         self._finished.clear()
@@ -693,7 +705,8 @@ class Word2Vec:
         unk = model.unk if model.unk in loaded.words else None
         integers = has_integer_keys(saved, loaded.words, path)
         weight = 0.0 if loaded.output is None else combined_with
-        model._state.adopt(loaded.words, loaded.counts, unk, loaded.vectors, loaded.output, integers, weight)
+        rows = loaded.vectors, loaded.output
+        model._state.adopt(loaded.words, loaded.counts, unk, *rows, integers, weight, loaded.positions)
         return model
 
     @classmethod
@@ -736,6 +749,8 @@ class Word2Vec:
         self, context_words_list: list[str] | list[int], topn: int = 10
     ) -> list[tuple[str, float]] | list[tuple[int, float]] | None:
         """Find the words that are most likely at the centre of some context words.
+
+        The words are taken as a bag: in a model with `positions`, whose weights need places, all weigh alike.
 
         Parameters
         ----------
@@ -801,6 +816,11 @@ class Word2Vec:
 
         if self._state.on_disk:
             raise OptionError("nodes of a cluster keep 2 matrices in memory; leave out matrices='disk', or backend")
+        if self.settings.positions:
+            raise OptionError(
+                f"positions is {self.settings.positions} and nodes of a cluster do not exchange weights of positions; "
+                "leave out backend, or choose positions=0"
+            )
         cluster = Cluster.from_backend(self.backend)
         return ClusterBackend(replace(cluster, workers=cluster.workers or self._given_workers))
 

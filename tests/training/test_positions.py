@@ -44,7 +44,7 @@ def test_no_side_has_more_groups_of_distances_than_its_window_has_use_for(window
     ],
 )
 def test_positions_are_refused_where_nothing_has_a_gradient_for_them(options, reason):
-    with pytest.raises(OptionError, match=f"positions is 4 and {reason} of positions; leave it out, or train CBOW"):
+    with pytest.raises(OptionError, match=f"positions is 4 and {reason} of positions; choose 0, or train CBOW"):
         Settings(positions=4, **options)
     with pytest.raises(OptionError, match="positions is -1; it must be a whole number of at least 0"):
         Settings(positions=-1)

@@ -39,7 +39,8 @@ def gradcheck(
     wrong = [check for check in checks if check.passes != (check.update != "faulty" or contexts == 1)]
     if wrong:
         first = wrong[0]
-        kind, error = f"{first.objective} {first.update} ({first.kernel})", max(first.source_error, first.target_error)
+        kind = f"{first.objective} {first.update} ({first.kernel})"
+        error = max(first.source_error, first.target_error, first.weights_error)
         raise TrainingError(
             f"{len(wrong)} of {len(checks)} checks gave the wrong result, first {kind} with an error of {error:.2g}; "
             "please report this"
@@ -51,14 +52,16 @@ def _print_checks(contexts: int, negative: int, dim: int, seed: int) -> list[Che
     from mumon.kernels.jit import is_compiled
     from mumon.training.gradcheck import TOLERANCE, check_gradients
 
-    table = new_table("", "objective", "update", "kernel", "source off by", "target off by", "gradient?")
+    columns = ("source off by", "target off by", "weights off by", "gradient?")
+    table = new_table("", "objective", "update", "kernel", *columns)
     table.box = None
     checks = []
     with show_status("differentiating …" if is_compiled("cbow_exact") else "compiling the kernels, once …"):
         for check in check_gradients(contexts, negative, dim, seed):
             checks.append(check)
             answer = "[green]yes[/]" if check.passes else f"[red]no, × {check.factor:.4g}[/]"
-            errors = (f"{error:.1e}" for error in (check.source_error, check.target_error))
+            errors = [f"{error:.1e}" for error in (check.source_error, check.target_error)]
+            errors.append(f"{check.weights_error:.1e}" if check.weights_error else "")  # most objectives have none
             table.add_row(check.objective, check.update, check.kernel, *errors, answer)
     print_table(table)
     print_prose(

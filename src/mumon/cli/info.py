@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json as json_
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mumon.cli import options
+
+if TYPE_CHECKING:
+    from mumon.formats.directory import LoadedModel
 
 
 def info(model: options.Model, json: options.Json = False) -> None:
@@ -22,11 +25,13 @@ def info(model: options.Model, json: options.Json = False) -> None:
     facts: dict[str, Any] = {"path": model, "format": detect(model).name}
     training: dict[str, Any] = {}
     history: list[dict[str, Any]] = []
+    groups: list[dict[str, Any]] = []
     if Path(model).is_dir():
         loaded = load_model(model)
         vectors = WordVectors(loaded.words, loaded.vectors, loaded.counts)
         training, history = loaded.config, loaded.history
         facts["output_vectors"] = loaded.output is not None
+        groups = _describe_positions(loaded)
     else:
         vectors = WordVectors.load(model)
     facts |= {"words": len(vectors), "vector_size": vectors.vector_size}
@@ -34,9 +39,13 @@ def info(model: options.Model, json: options.Json = False) -> None:
         facts["counted_tokens"] = sum(vectors.counts.tolist())  # Python integers, which do not overflow
     facts["mean_norm"] = round(float(vectors.norms.mean()), 4)
     facts["first_words"] = vectors.index_to_key[:8]
+    if groups:
+        facts["position_weights"] = groups
     if json:
         print(json_.dumps({**facts, "training": training, "history": history}, ensure_ascii=False))
         return
+    if groups:
+        facts["position_weights"] = _format_positions(groups)
     if isinstance(plan := training.get("schedule"), dict):
         training["schedule"] = ", ".join(f"{name} {value}" for name, value in plan.items())
     _print_facts({**facts, **training})
@@ -44,6 +53,43 @@ def info(model: options.Model, json: options.Json = False) -> None:
         print("\n epoch      loss   last rate   tokens/s")
         for epoch in map(Epoch.from_json, history):
             print(f"{epoch.epoch:6d} {epoch.loss:9.4f} {epoch.alpha:11.5f} {epoch.tokens_per_second:10,.0f}")
+
+
+def _describe_positions(loaded: LoadedModel) -> list[dict[str, Any]]:
+    """Return the mean and the spread of the weights of each group of places, in the order of the text."""
+    from mumon.training.objectives import list_position_groups
+
+    weights, window = loaded.positions, loaded.config.get("window")
+    if weights is None or not isinstance(window, int) or window < 1:
+        return []
+    if len(weights) % 2 or len(weights) > 2 * ((window - 1).bit_length() + 1):  # not of this window: damaged
+        return []
+    places = list_position_groups(len(weights), window)
+    return [
+        {
+            "side": side,
+            "from": first,
+            "to": last,
+            "mean": round(float(row.mean()), 4),
+            "spread": round(float(row.std()), 4),
+        }
+        for (side, first, last), row in zip(places, weights, strict=True)
+    ]
+
+
+def _format_positions(groups: list[dict[str, Any]]) -> str:
+    """Write the mean weights on one line.
+
+    >>> _format_positions([{"side": side, "from": 1, "to": 5, "mean": 0.98} for side in ("left", "right")])
+    'left 1–5 0.98 | right 1–5 0.98'
+    """
+    sides = {side: [group for group in groups if group["side"] == side] for side in ("left", "right")}
+    return " | ".join(f"{side} {', '.join(map(_format_group, listed))}" for side, listed in sides.items())
+
+
+def _format_group(group: dict[str, Any]) -> str:
+    distances = str(group["from"]) if group["from"] == group["to"] else f"{group['from']}–{group['to']}"
+    return f"{distances} {group['mean']:.2f}"
 
 
 def _print_facts(fields: dict[str, Any]) -> None:

@@ -20,6 +20,7 @@ PYTHON_NAMES = {
     "update": "update",
     "dim": "vector_size",
     "window": "window",
+    "positions": "positions",
     "negative": "negative",
     "shared-negatives": "shared_negatives",
     "batch": "batch",
@@ -51,6 +52,9 @@ def sweep(
     ] = None,
     epochs: Annotated[str | None, _list_option("--epochs", "Passes over the corpus.")] = None,
     window: Annotated[str | None, _list_option("--window", "Words to each side.")] = None,
+    positions: Annotated[
+        str | None, _list_option("--positions", "Groups of distances with learned weights, 0 for none.")
+    ] = None,
     negative: Annotated[str | None, _list_option("--negative", "Noise words per target.")] = None,
     shared_negatives: Annotated[
         str | None, _list_option("--shared-negatives", "Noise words shared by a batch.")
@@ -116,6 +120,7 @@ def sweep(
         "update": update,
         "dim": dim,
         "window": window,
+        "positions": positions,
         "negative": negative,
         "shared-negatives": shared_negatives,
         "batch": batch,

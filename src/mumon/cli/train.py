@@ -28,6 +28,7 @@ def train(
     update: o.UpdateOption = None,
     exact: o.Exact = None,
     cbow_sum: o.CbowSum = None,
+    positions: o.Positions = None,
     dim: o.Dim = None,
     window: o.Window = None,
     fixed_window: o.FixedWindow = None,

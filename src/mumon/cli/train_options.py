@@ -58,6 +58,10 @@ UpdateOption = Annotated[
 ]
 Exact = Annotated[bool | None, option("--exact", "One step per window with fresh noise words, as in the paper.")]
 CbowSum = Annotated[bool | None, option("--cbow-sum", "Sum the context vectors instead of averaging them.")]
+Positions = Annotated[
+    int | None,
+    option("--positions", "Learn weights of this many groups of distances to each side, e.g. 4 (default: 0).", min=0),
+]
 Dim = Annotated[int | None, option("--dim --vector-size", "Dimensions of the vectors (default: 100).", min=1)]
 Window = Annotated[int | None, option("--window", "Words to each side (default: 10; sg, exact, faulty: 5).", min=1)]
 FixedWindow = Annotated[bool | None, option("--fixed-window", "Always use the full window.")]
@@ -74,7 +78,7 @@ TargetWeight = Annotated[
     float | None,
     option(
         "--target-weight",
-        "Vectors are source + this × target rows (default: 0.25; sg: 0.125; exact, faulty: 0).",
+        "Vectors are source + this × target rows (default: 0.25; positions: 0.5; sg: 0.125; exact, faulty: 0).",
         min=0,
     ),
 ]

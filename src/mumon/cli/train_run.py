@@ -143,13 +143,16 @@ def open_model(from_: str, model_options: dict[str, Any], progress: Progress) ->
         usual = Settings(objective=before.objective, update=before.update, exact=before.exact).window
         for name in ("shared_negatives", "batch", *(["window"] if before.window == usual else [])):
             model_options.setdefault(name, None)
+        model_options.setdefault("positions", 0)
     model.settings = replace(
         before, **{f.name: model_options[f.name] for f in fields(Settings) if f.name in model_options}
     )
     model.text = replace(
         model.text, **{f.name: model_options[f.name] for f in fields(TextOptions) if f.name in model_options}
     )
-    if any(getattr(model.settings, name) != getattr(before, name) for name in ("objective", "update", "cbow_mean")):
+    if any(
+        getattr(model.settings, name) != getattr(before, name) for name in ("objective_record", "update", "cbow_mean")
+    ):
         model.alpha = None  # another objective has another rate, on a schedule of its own
         model_options.setdefault("total_epochs", model_options.get("epochs", model.epochs))
     for name in MODEL_OPTIONS:

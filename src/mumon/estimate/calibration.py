@@ -102,7 +102,7 @@ def _write_text(sample: EncodedCorpus, ids: npt.NDArray[np.int32], sentences: in
 def _build_flags(settings: Settings) -> list[str]:
     """Write as options the settings that decide which kernel is loaded, and its buffers."""
     chosen = asdict(settings)
-    names = ("objective", "update", "window", "negative", "shared_negatives", "batch")
+    names = ("objective", "update", "positions", "window", "negative", "shared_negatives", "batch")
     flags = [word for name in names for word in (f"--{name.replace('_', '-')}", str(chosen[name]))]
     flags += ["--exact"] * settings.exact + ["--cbow-sum"] * (not settings.cbow_mean)
     return [*flags, "--workers", str(settings.workers)]

@@ -66,7 +66,8 @@ def convert(
     if is_model and chosen.name == "mumon" and limit is None and dtype == "float32":
         model = load_model(source)
         if model.config:
-            save_model(target, model.words, model.counts, model.vectors, model.output, model.config, model.history)
+            matrices, training = (model.vectors, model.output), (model.config, model.history)
+            save_model(target, model.words, model.counts, *matrices, *training, model.positions)
             return Conversion(chosen.name, model.vectors.shape[1], dtype, len(model.words))
     with open_vectors(source, from_format, limit) as vectors:
         done = Conversion(chosen.name, vectors.dim, dtype)

@@ -1,6 +1,7 @@
 """The model directory: safetensors and JSON, no pickle, which mumon, model2vec and sentence-transformers all load.
 
-    model.safetensors   embeddings (V + 1, D), the last row zeros for unknown words; output (V, D) if kept; float32
+    model.safetensors   embeddings (V + 1, D), the last row zeros for unknown words; output (V, D) if kept; float32;
+                        positions (groups, D), the weights of positions, in a model that was trained with them
     vocab.json          {"words": [...], "counts": [...] or null}
     config.json         the marker {"format": "mumon"}, the sizes, and the trainer's settings under "training"
     history.json        what each epoch did, where there was training; the only file with clock times in it
@@ -66,6 +67,8 @@ class LoadedModel:
         What `save_model` was called with: what the model says of its training, and its epochs.
     text
         How text is split into words, for vectors without training.
+    positions
+        The weights of positions, in the order of the text, if they were saved.
     """
 
     words: list[str]
@@ -75,6 +78,7 @@ class LoadedModel:
     config: dict[str, Any]
     history: list[dict[str, Any]]
     text: dict[str, Any] = field(default_factory=dict)
+    positions: Floats | None = None
 
 
 @contextmanager
@@ -167,6 +171,7 @@ def save_model(
     output: Floats | None = None,
     config: Mapping[str, Any] | None = None,
     history: Sequence[Mapping[str, Any]] = (),
+    positions: Floats | None = None,
 ) -> None:
     """Write a model directory atomically.
 
@@ -187,6 +192,8 @@ def save_model(
         tokenizer.json.
     history
         A record for each epoch.
+    positions
+        The weights of positions, (groups, D), of a model that has any.
 
     Examples
     --------
@@ -204,11 +211,13 @@ def save_model(
         bad = find_non_finite_row(output)
         if bad is not None:
             raise FormatError(f"row {bad + 1} of output holds nan or inf; train the model again")
+    if positions is not None and find_non_finite_row(positions) is not None:
+        raise FormatError(f"one of {len(positions)} weights of positions holds nan or inf; train the model again")
     training = dict(config or {})
     description = ModelDescription(words, counts, vectors.shape[1], training.get("unk"))
     with atomic_directory(path) as directory:
         description.write(directory, training, history)
-        write_tensors(directory, vectors, output, description.zero_row)
+        write_tensors(directory, vectors, output, description.zero_row, positions)
         description.write_library_files(directory, training)
 
 
@@ -307,7 +316,7 @@ def load_model(path: str | os.PathLike[str], *, output: bool = True) -> LoadedMo
     path
         The directory.
     output
-        Whether to read the output matrix.
+        Whether to read the output matrix, and the weights of positions.
 
     Returns
     -------
@@ -340,9 +349,10 @@ def _load_once(directory: Path, output: bool) -> LoadedModel:
     config = _read_config(directory)
     V, D = _read_size(config, "vocab_size", directory), _read_size(config, "vector_size", directory)
     words, counts = _read_vocab(directory / VOCAB_NAME, V)
-    vectors, out = read_tensors(directory / TENSORS_NAME, V, D, config["unknown_row"], output)
+    vectors, out, positions = read_tensors(directory / TENSORS_NAME, V, D, config["unknown_row"], output)
     history, text = _read_history(directory / HISTORY_NAME), config.get("text")
-    return LoadedModel(words, counts, vectors, out, config["training"], history, text if isinstance(text, dict) else {})
+    text = text if isinstance(text, dict) else {}
+    return LoadedModel(words, counts, vectors, out, config["training"], history, text, positions)
 
 
 def is_trainable(path: str | os.PathLike[str]) -> bool:

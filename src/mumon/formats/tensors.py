@@ -26,7 +26,9 @@ ROWS_AT_ONCE = 8192
 MAX_ROWS = 10**12  # that a header has room for before the rows are counted
 
 
-def write_tensors(directory: Path, vectors: Floats, output: Floats | None, zero_row: bool) -> None:
+def write_tensors(
+    directory: Path, vectors: Floats, output: Floats | None, zero_row: bool, positions: Floats | None = None
+) -> None:
     """Write the matrices of a model to model.safetensors, block by block.
 
     Parameters
@@ -37,18 +39,23 @@ def write_tensors(directory: Path, vectors: Floats, output: Floats | None, zero_
         The (V, D) matrices; the second may be None.
     zero_row
         Whether to add a row of zeros to the first, for unknown words.
+    positions
+        The weights of positions, (groups, D), of a model that has any.
     """
+    groups = 0 if positions is None else len(positions)
     with (directory / TENSORS_NAME).open("wb") as file:
-        writer = TensorWriter(file, vectors.shape[1], "float32", len(vectors), output is not None)
+        writer = TensorWriter(file, vectors.shape[1], "float32", len(vectors), output is not None, groups)
         writer.add(vectors)
-        writer.finish(zero_row, output)
+        writer.finish(zero_row, output, positions)
 
 
 class TensorWriter:
     """Writes rows of embeddings as they come; room is left for the header, which is written last."""
 
-    def __init__(self, file: IO[bytes], dim: int, dtype: str, rows: int | None, output: bool = False) -> None:
-        self._file, self._dim, self._dtype = file, dim, dtype
+    def __init__(
+        self, file: IO[bytes], dim: int, dtype: str, rows: int | None, output: bool = False, positions: int = 0
+    ) -> None:
+        self._file, self._dim, self._dtype, self._positions = file, dim, dtype, positions
         self._rows, self._scales, self._output = 0, [np.zeros(0, np.float32)], output
         most = MAX_ROWS if rows is None else rows + 1
         room = len(self._format_header(most, most))
@@ -62,6 +69,8 @@ class TensorWriter:
             tensors["weights"] = ("F32", [rows], 4)  # the name by which model2vec multiplies rows
         if self._output:
             tensors["output"] = ("F32", [output_rows, self._dim], 4)
+        if self._positions:
+            tensors["positions"] = ("F32", [self._positions, self._dim], 4)
         header, end = {}, 0
         for name, (code, shape, itemsize) in tensors.items():
             begin, end = end, end + math.prod(shape) * itemsize
@@ -82,7 +91,7 @@ class TensorWriter:
     def _write(self, rows: NDArray[Any], kind: str) -> None:
         self._file.write(np.ascontiguousarray(rows, kind).data)
 
-    def finish(self, zero_row: bool, output: Floats | None = None) -> None:
+    def finish(self, zero_row: bool, output: Floats | None = None, positions: Floats | None = None) -> None:
         """Write what comes after the embeddings, and the header; `zero_row` adds a row for unknown words."""
         output_rows = self._rows
         if zero_row:
@@ -92,12 +101,16 @@ class TensorWriter:
         if output is not None:
             for start in range(0, len(output), ROWS_AT_ONCE):
                 self._write(output[start : start + ROWS_AT_ONCE], "<f4")
+        if positions is not None:
+            self._write(positions, "<f4")
         header = self._format_header(self._rows, output_rows)
         self._file.seek(0)
         self._file.write(self._room.to_bytes(8, "little") + header.ljust(self._room))
 
 
-def read_tensors(path: Path, V: int, D: int, zero_row: bool, output: bool) -> tuple[Floats, Floats | None]:
+def read_tensors(
+    path: Path, V: int, D: int, zero_row: bool, output: bool
+) -> tuple[Floats, Floats | None, Floats | None]:
     """Map the matrices from the file: nothing is copied, and changes in memory do not change the file.
 
     float16 and int8 are copied to float32.
@@ -111,12 +124,12 @@ def read_tensors(path: Path, V: int, D: int, zero_row: bool, output: bool) -> tu
     zero_row
         Whether the first matrix has a row of zeros more, for unknown words.
     output
-        Whether to read the output matrix.
+        Whether to read the output matrix, and the weights of positions.
 
     Returns
     -------
-    (vectors, output)
-        The second is None if there is none, or it is not wanted.
+    (vectors, output, positions)
+        The last two are None if there are none, or they are not wanted.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -129,8 +142,9 @@ def read_tensors(path: Path, V: int, D: int, zero_row: bool, output: bool) -> tu
             shapes = {name: (str(part.get_dtype()), tuple(part.get_shape())) for name, part in layouts.items()}
         _check_layout(path, shapes, V + zero_row, V, D)
         tensors["embeddings"] = _read_embeddings(path, shapes)
-        if output and "output" in shapes:
-            tensors["output"] = _map_tensor(path, "output", "F32", shapes["output"][1])
+        for name in ("output", "positions"):
+            if output and name in shapes:
+                tensors[name] = _map_tensor(path, name, "F32", shapes[name][1])
     except FormatError:
         raise
     except (SafetensorError, OSError, ValueError, LookupError, TypeError) as error:  # the last three from `_map_tensor`
@@ -142,7 +156,7 @@ def read_tensors(path: Path, V: int, D: int, zero_row: bool, output: bool) -> tu
             raise FormatError(f"{path}: row {bad + 1} of {name} holds nan or inf; train the model again")
     if zero_row and tensors["embeddings"][V].any():
         raise FormatError(f"{path}: row {V + 1} of embeddings, for unknown words, is not zeros; save the model again")
-    return tensors["embeddings"][:V], tensors.get("output")
+    return tensors["embeddings"][:V], tensors.get("output"), tensors.get("positions")
 
 
 def _check_layout(path: Path, shapes: dict[str, tuple[str, tuple[int, ...]]], rows: int, V: int, D: int) -> None:
@@ -153,6 +167,9 @@ def _check_layout(path: Path, shapes: dict[str, tuple[str, tuple[int, ...]]], ro
         "embeddings": (kind if kind in NUMPY_DTYPES else "F32", (rows, D)),
         "output": ("F32", (V, D)),
     }
+    if "positions" in shapes:  # any number of them: it follows from the options of the training
+        groups = shapes["positions"][1][:1]
+        expected["positions"] = ("F32", (max(*groups, 1) if groups else 1, D))
     if kind == "I8":
         expected["weights"] = ("F32", (rows,))
         if "weights" not in shapes:

@@ -75,13 +75,9 @@ class ThreadBackend:
     ) -> tuple[EpochRunner, dict[str, Any]]:
         """Return a runner of threads."""
         counts, locks = state.require_vocabulary().counts, state.read_locks()
-        # For experiments, until the state itself has them: the weights stay with the model from training to training.
-        settings, weights = state.settings, getattr(state, "weights", None)
-        shape = (settings.objective_record.weight_rows(settings), state.source.shape[1])
-        weights = weights if weights is not None and weights.shape == shape else None
-        runner = ThreadRunner(corpus, lookup, counts, state.source, state.target, settings, locks, weights)
-        state.weights = runner.engine.weights  # type: ignore[attr-defined]
-        return runner, {}
+        state.fit_shared_weights(progress)
+        matrices = state.source, state.target
+        return ThreadRunner(corpus, lookup, counts, *matrices, state.settings, locks, state.weights), {}
 
 
 class CorpusReader:

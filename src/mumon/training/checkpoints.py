@@ -265,6 +265,8 @@ class CheckpointSource:
         What the model had before the run.
     describe_training
         What a saved model says of its training, for a schedule.
+    weights
+        The weights that all words share, without padding, if there are any.
     """
 
     def __init__(
@@ -278,8 +280,9 @@ class CheckpointSource:
         schedule: Schedule,
         history: list[Epoch],
         describe_training: Callable[[Schedule], dict[str, Any]],
+        weights: Matrix | None = None,
     ) -> None:
-        self.vectors, self.output, self._vocabulary = vectors, output, vocabulary
+        self.vectors, self.output, self.weights, self._vocabulary = vectors, output, weights, vocabulary
         self._corpus, self._blocks, self._plan, self._schedule = corpus, blocks, plan, schedule
         self._before = [epoch.to_json() for epoch in history]
         self._describe_training = describe_training
@@ -385,7 +388,8 @@ class CheckpointKeeper:
         try:
             self._description = self._description or self._source.describe_words()
             temporary.mkdir(parents=True)
-            write_tensors(temporary, self._source.vectors, self._source.output, self._description.zero_row)
+            matrices = self._source.vectors, self._source.output
+            write_tensors(temporary, *matrices, self._description.zero_row, self._source.weights)
         except OSError as error:
             self._report_failure(temporary, error)
             return None

@@ -20,7 +20,7 @@ from mumon.training.sampling import (
     derive_seed,
 )
 from mumon.training.settings import Settings
-from mumon.training.weights import Matrix
+from mumon.training.weights import Matrix, make_shared_weights
 
 # A block is the unit of work of a thread, of random streams and of the rate: some 10 ms of training, small beside an
 # epoch even for short corpora.
@@ -57,7 +57,9 @@ class Engine:
         weights: Matrix | None = None,
     ) -> None:
         self.source, self.target, self.settings = source, target, settings
-        self.weights = make_shared_weights(settings, source) if weights is None else weights
+        if weights is None:
+            weights = make_shared_weights(settings.objective_record.weight_rows(settings), source.shape[1])
+        self.weights = weights
         self.noise = compute_noise_distribution(counts, settings.ns_exponent)
         self.keep = compute_keep_chances(counts, settings.sample)
         self.alias = build_alias_table(self.noise)
@@ -132,11 +134,6 @@ def cut_blocks(offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     size = min(max(tokens // BLOCKS_PER_EPOCH, MIN_BLOCK_TOKENS), BLOCK_TOKENS)
     bounds = np.searchsorted(offsets, np.arange(0, tokens, size))
     return np.asarray(np.unique(np.append(bounds, len(offsets) - 1)), np.int64)
-
-
-def make_shared_weights(settings: Settings, source: Matrix) -> Matrix:
-    """Return the first values of the weights that all words share: 1, in rows as long as those of `source`."""
-    return np.ones((settings.objective_record.weight_rows(settings), source.shape[1]), np.float32)
 
 
 def load_kernel(settings: Settings) -> tuple[str, Callable[..., tuple[float, int]]]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mumon.corpus import EncodedCorpus
 from mumon.corpus.vocabulary import Counts, Vocabulary
-from mumon.errors import MumonError, OptionError
+from mumon.errors import FormatError, MumonError, OptionError
 from mumon.training.memory import check_memory
 from mumon.training.settings import Settings
 from mumon.training.weights import (
@@ -24,6 +24,7 @@ from mumon.training.weights import (
     copy_rows,
     fill_initial_rows,
     find_unchanged_rows,
+    make_shared_weights,
     move_rows,
 )
 from mumon.utils.progress import Progress, choose_progress
@@ -45,7 +46,7 @@ class RowsToCopy:
 
 
 class ModelState:
-    """A vocabulary, its vectors (`wv`) and its output vectors (`output`), row by row.
+    """A vocabulary, its vectors (`wv`) and its output vectors (`output`), row by row, and weights that all words share.
 
     What users get are vectors from both sides of the model: source + λ · target rows, with the target weight λ. They
     take the place of the source rows when training ends, and give it back when more training begins (`combine`), so
@@ -69,6 +70,7 @@ class ModelState:
     vocabulary: Vocabulary | None
     source: Matrix  # rows are padded and begin on cache lines; the first `vector_size` columns are used
     target: Matrix
+    weights: Matrix | None = None  # rows are padded, too; None if the objective has none, or before there are words
 
     def __init__(
         self, vector_size: int, settings: Settings, on_disk: bool, progress: bool | Progress | None = None
@@ -89,6 +91,7 @@ class ModelState:
             wv.expandos = {name: values.copy() for name, values in wv.expandos.items()}
             wv.vectors = np.zeros((0, self.vector_size), np.float32)
             state.update(source=RowsToCopy(self.wv.vectors), target=RowsToCopy(self.output), _view=None, _wv=wv)
+            state["weights"] = None if self.weights is None else self.weights.copy()
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -136,16 +139,22 @@ class ModelState:
         return self.vocabulary
 
     def reset_weights(self) -> None:
-        """Give both matrices their first values again, for the same words."""
+        """Give both matrices, and weights that all words share, their first values again, for the same words."""
         self.take_over_changes()
         rows = np.arange(len(self.require_vocabulary()))
         fill_initial_rows(self.source, self.vector_size, rows, self.settings.seed)
         self.target[:] = 0
+        if self.weights is not None:
+            self.weights[:] = 1
+        self.fit_shared_weights()
         self.combined_with = 0.0
         self._wv.fill_norms(force=True)
 
     def predict_words(self, rows: list[int]) -> NDArray[np.float32]:
-        """Return the probability of every word to be the centre of context words, by the softmax of CBOW's scores."""
+        """Return the probability of every word to be the centre of context words, by the softmax of CBOW's scores.
+
+        Weights of positions are left out: the words of a bag are at no position.
+        """
         source, moving = self.wv.vectors[rows], self._find_moving_rows()
         add_scaled_rows(source, self.output[rows], -self.combined_with, None if moving is None else moving[rows])
         h = source.sum(axis=0, dtype=np.float64)
@@ -199,6 +208,9 @@ class ModelState:
             self._carry_attributes(wv, np.arange(len(vocabulary)) if vectors is not None else known)
             self._wv.__dict__.update(wv.__dict__)  # the same object: programs hold on to `model.wv`
         self.vocabulary, self.source, self.target, self._view = vocabulary, source, target, self._wv.vectors
+        if old is None:
+            self.weights = None  # of words that were forgotten
+        self.fit_shared_weights()
 
     def adopt(
         self,
@@ -209,6 +221,7 @@ class ModelState:
         output: Matrix | None,
         integers: bool = False,
         combined_with: float = 0.0,
+        weights: Matrix | None = None,
     ) -> None:
         """Take words and rows from elsewhere, in their order.
 
@@ -224,10 +237,20 @@ class ModelState:
             Whether users know the words as integers.
         combined_with
             The target weight that the rows of `vectors` contain.
+        weights
+            The weights that all words share, without padding; by default they begin at 1, if the objective has any.
         """
+        rows = self._count_shared_weights()
+        if weights is not None and weights.shape != (rows, self.vector_size):
+            raise FormatError(
+                f"the model has weights of {len(weights)} positions where its settings ask for {rows}; save it again"
+            )
         counts = np.zeros(len(words), np.int64) if counts is None else counts
         self.set_vocabulary(Vocabulary(words, counts, unk, integers), vectors, output)
-        self.combined_with = combined_with
+        self.combined_with, self.weights = combined_with, None
+        self.fit_shared_weights()
+        if weights is not None and self.weights is not None:
+            self.weights[:, : self.vector_size] = weights
 
     def match_corpus(self, corpus: EncodedCorpus, progress: Progress) -> Vocabulary:
         """Return the vocabulary, with integers as keys if the corpus has them, and with counts if it had none."""
@@ -263,6 +286,33 @@ class ModelState:
             assert self._view is not None
             self._view[:] = self._wv.vectors
             self._wv.vectors = self._view
+
+    # ---- weights that all words share
+
+    @property
+    def shared_weights(self) -> Matrix | None:
+        """The weights that all words share, without padding; None if the objective has none."""
+        self.fit_shared_weights()
+        return None if self.weights is None else self.weights[:, : self.vector_size]
+
+    def fit_shared_weights(self, progress: Progress | None = None) -> None:
+        """Make weights that all words share as many as the settings ask for: if there were others, they begin at 1.
+
+        Parameters
+        ----------
+        progress
+            Where to say that weights which were trained begin again.
+        """
+        before, rows = 0 if self.weights is None else len(self.weights), self._count_shared_weights()
+        if self.vocabulary is None or rows == before:
+            return
+        self.weights = make_shared_weights(rows, self.vector_size) if rows else None
+        if before and progress is not None:
+            now = f"{rows} that are asked for begin at 1" if rows else "0 that are asked for leave all places alike"
+            progress.note(f"the model had weights of {before} groups of positions: the {now}")
+
+    def _count_shared_weights(self) -> int:
+        return self.settings.objective_record.weight_rows(self.settings)
 
     # ---- both sides of the model
 

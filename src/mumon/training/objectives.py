@@ -277,6 +277,30 @@ def count_position_weights(options: ObjectiveOptions) -> int:
     return 2 * min(options.positions, (options.window - 1).bit_length() + 1)
 
 
+def list_position_groups(rows: int, window: int) -> list[tuple[str, int, int]]:
+    """Return what places each row of weights is for, in the order of the rows.
+
+    Parameters
+    ----------
+    rows
+        How many weights there are, on both sides.
+    window
+        The most words to each side.
+
+    Returns
+    -------
+    list of (side, first, last)
+        The side is "left" or "right" of the centre, and its words from the first to the last distance are meant.
+
+    >>> list_position_groups(6, 10)
+    [('left', 3, 10), ('left', 2, 2), ('left', 1, 1), ('right', 1, 1), ('right', 2, 2), ('right', 3, 10)]
+    """
+    groups = rows // 2
+    distances = [(2 ** (group - 1) + 1 if group else 1, 2**group) for group in range(groups)]
+    distances[-1:] = [(distances[-1][0], window)]
+    return [("left", *pair) for pair in reversed(distances)] + [("right", *pair) for pair in distances]
+
+
 def _positional_window_loss(
     source: Array, target: Array, window: Window, options: ObjectiveOptions, weights: Array
 ) -> float:

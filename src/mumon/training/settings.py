@@ -102,6 +102,6 @@ class Settings:
         else:
             return
         raise OptionError(
-            f"positions is {self.positions} and {reason} weights of positions; leave it out, or train CBOW with the "
-            "mean and the correct update"
+            f"positions is {self.positions} and {reason} weights of positions; choose 0, or train CBOW with the mean "
+            "and the correct update"
         )

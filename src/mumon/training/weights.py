@@ -1,4 +1,4 @@
-"""The two matrices: how their memory is laid out and what it starts as."""
+"""The two matrices and shared weights: how their memory is laid out and what it starts as."""
 
 from __future__ import annotations
 
@@ -34,6 +34,11 @@ def allocate_matrix(rows: int, columns: int, on_disk: bool = False) -> Matrix:
     else:
         memory = zeros_on_cache_lines(size)
     return memory.view(np.float32).reshape(rows, -1)
+
+
+def make_shared_weights(rows: int, columns: int) -> Matrix:
+    """Make the weights that all words share, in memory: all 1, in rows as long as those of `allocate_matrix`."""
+    return np.ones((rows, row_bytes(columns) // np.dtype(np.float32).itemsize), np.float32)
 
 
 class FillProgress:
