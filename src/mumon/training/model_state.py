@@ -209,8 +209,8 @@ class ModelState:
             self._wv.__dict__.update(wv.__dict__)  # the same object: programs hold on to `model.wv`
         self.vocabulary, self.source, self.target, self._view = vocabulary, source, target, self._wv.vectors
         if old is None:
-            self.weights = None  # of words that were forgotten
-        self.fit_shared_weights()
+            self.weights = None  # those of words that were forgotten
+            self.fit_shared_weights()
 
     def adopt(
         self,
@@ -291,9 +291,13 @@ class ModelState:
 
     @property
     def shared_weights(self) -> Matrix | None:
-        """The weights that all words share, without padding; None if the objective has none."""
-        self.fit_shared_weights()
-        return None if self.weights is None else self.weights[:, : self.vector_size]
+        """The weights that all words share, without padding, as training would find them; None if there are none."""
+        rows, weights = self._count_shared_weights(), self.weights
+        if self.vocabulary is None or not rows:
+            return None
+        if weights is None or len(weights) != rows:  # of other settings, which the user may yet come back to
+            weights = make_shared_weights(rows, self.vector_size)
+        return weights[:, : self.vector_size]
 
     def fit_shared_weights(self, progress: Progress | None = None) -> None:
         """Make weights that all words share as many as the settings ask for: if there were others, they begin at 1.
