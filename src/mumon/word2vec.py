@@ -130,7 +130,7 @@ class Word2Vec:
     positions
         How many groups of distances to each side have learned weights of their own, column by column: 4 tells apart the
         distances 1, 2, 3-4 and all others. 0 (the default) weighs all context words alike, as the paper does. For CBOW
-        with the correct update, on one machine; better at analogies and grammar, worse where vectors of a sentence are
+        with the correct update, on one machine; a little better at analogies, much worse where vectors of a sentence are
         averaged (docs/explanation/positions.md). A model that is trained further with another number of groups begins
         with weights of 1 again.
     exact

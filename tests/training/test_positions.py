@@ -12,6 +12,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from mumon import Checkpoints, Word2Vec
+from mumon.cli.sweep import _build_space
 from mumon.corpus import corpus_from_sentences
 from mumon.corpus.vocabulary import Vocabulary
 from mumon.errors import FormatError, OptionError
@@ -401,6 +402,10 @@ def test_models_without_positions_do_not_speak_of_their_weights(run, text):
     assert run("train", text, "-o", "m", "--epochs", 1, *SMALL)[0] == 0
     assert "position weights" not in run("info", "m")[1]
     assert "position_weights" not in json.loads(run("info", "m", "--json")[1])
+
+
+def test_a_sweep_takes_a_list_of_them():
+    assert _build_space({"positions": "0,4", "lr": "0.1"}, at_random=False) == {"positions": [0, 4], "alpha": [0.1]}
 
 
 def test_the_trial_runs_of_an_estimate_train_with_positions_too():
