@@ -130,9 +130,9 @@ class Word2Vec:
     positions
         How many groups of distances to each side have learned weights of their own, column by column: 4 tells apart the
         distances 1, 2, 3-4 and all others. 0 (the default) weighs all context words alike, as the paper does. For CBOW
-        with the correct update, on one machine; a little better at analogies, much worse where vectors of a sentence are
-        averaged (docs/explanation/positions.md). A model that is trained further with another number of groups begins
-        with weights of 1 again.
+        with the correct update, on one machine; a little better at analogies, much worse where vectors of sentences
+        are averaged (docs/explanation/positions.md). A model that is trained further with another number of groups
+        begins with weights of 1 again.
     exact
         True takes one SGD step per window with fresh noise words, as the paper does. False (the default) shares
         `shared_negatives` noise words among `batch` windows: the same gradient in expectation, with less noise, at a
