@@ -33,7 +33,7 @@ def models(planted, tmp_path_factory):
     opened = []
     for seed, size in ((1, 24), (2, 20)):
         path = tmp_path_factory.mktemp("browser") / f"seed{seed}.mumon"
-        small(planted[:1500], epochs=4, seed=seed, vector_size=size).save(path)
+        small(planted[:1500], epochs=4, seed=seed, vector_size=size, window=5, target_weight=0).save(path)
         opened.append(open_model(str(path)))
     first = opened[0].wv
     noise = np.random.default_rng(0).standard_normal((len(STRANGE), first.vector_size)).astype(np.float32)
