@@ -301,28 +301,46 @@ class ExperimentContext:
             dev, seconds = run.mean("dev"), run.record["seconds"]
             self.progress.finish(f"{self.label}: {description}: dev {dev:.1f}, {seconds:.0f} s")
 
+    def fit_recorded(
+        self, system: str, part: Part, seed: int, options: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], WordVectors | None, Any]:
+        """Train a system and record how that went.
+
+        Parameters
+        ----------
+        system, part, seed
+            What to train, and on which text.
+        options
+            All training options.
+
+        Returns
+        -------
+        tuple
+            A record without scores, the source vectors (None if training diverged, as the record then says) and the
+            matrix of target vectors.
+        """
+        reporter = LabelledProgress(self.progress, f"{self.label}, {system}")
+        started = time.perf_counter()
+        record: dict[str, Any] = {"sentences": part.sentences, "tokens": part.tokens, "failed": None, "scores": {}}
+        try:
+            vectors, loss, targets = self.fit(system, part, seed, options, reporter)
+        except TrainingError as error:  # it diverged: that is a result, too
+            return {**record, "failed": str(error), "norms": [None, None]}, None, None
+        finally:
+            reporter.close()
+        record |= {"seconds": time.perf_counter() - started, "words": len(vectors), "loss": loss}
+        target_norm = None if targets is None else compute_mean_norm(targets)
+        return {**record, "norms": [compute_mean_norm(vectors.vectors), target_norm]}, vectors, targets
+
     def _train_and_score(
         self, system: str, part: Part, seed: int, options: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the record of a new training and the arrays of its answers."""
         from mumon.evaluation import evaluate
 
-        reporter = LabelledProgress(self.progress, f"{self.label}, {system}")
-        started = time.perf_counter()
-        record: dict[str, Any] = {"sentences": part.sentences, "tokens": part.tokens, "failed": None}
-        try:
-            vectors, loss, targets = self.fit(system, part, seed, options, reporter)
-        except TrainingError as error:  # it diverged: that is a result, too
-            return {**record, "failed": str(error), "scores": {}, "norms": [None, None]}, {}
-        finally:
-            reporter.close()
-        record |= {"seconds": time.perf_counter() - started, "words": len(vectors), "loss": loss}
-        record["norms"] = [
-            compute_mean_norm(vectors.vectors),
-            None if targets is None else compute_mean_norm(targets),
-        ]
-        if not self.tasks:
-            return {**record, "scores": {}}, {}
+        record, vectors, _ = self.fit_recorded(system, part, seed, options)
+        if vectors is None or not self.tasks:
+            return record, {}
         report = evaluate({"model": vectors}, self.tasks, resamples=0, probes=(), progress=False)
         return {**record, "scores": collect_scores(report)}, pack_outcomes(report)
 

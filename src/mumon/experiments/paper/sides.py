@@ -8,7 +8,6 @@ and the pairs of sentences. Only the answers are saved, not the matrices.
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,11 +17,10 @@ import numpy as np
 from mumon.errors import TrainingError
 from mumon.evaluation.bootstrap import Outcome
 from mumon.evaluation.sentences import METHODS, SentenceTask, answer_pairs
-from mumon.experiments.paper.experiment_context import ExperimentContext, LabelledProgress, Part, name_result
+from mumon.experiments.paper.experiment_context import ExperimentContext, Part, name_result
 from mumon.experiments.paper.runs import (
     TrainedRun,
     collect_scores,
-    compute_mean_norm,
     describe_run,
     pack_outcomes,
     unpack_outcomes,
@@ -185,18 +183,10 @@ def _train_and_score(
     """Return the record of a new training and the arrays of its answers, for every λ."""
     from mumon.vectors.word_vectors import WordVectors
 
-    reporter = LabelledProgress(context.progress, f"{context.label}, {system}")
-    started = time.perf_counter()
-    record: dict[str, Any] = {"sentences": part.sentences, "tokens": part.tokens, "failed": None}
-    try:
-        vectors, loss, targets = context.fit(system, part, seed, options, reporter)
-    except TrainingError as error:  # it diverged: that is a result, too
-        return {**record, "failed": str(error), "scores": {}, "norms": [None, None]}, {}
-    finally:
-        reporter.close()
+    record, vectors, targets = context.fit_recorded(system, part, seed, options)
+    if vectors is None:
+        return record, {}
     source = np.array(vectors.vectors)
-    record |= {"seconds": time.perf_counter() - started, "words": len(vectors), "loss": loss, "scores": {}}
-    record["norms"] = [compute_mean_norm(source), compute_mean_norm(targets)]
     arrays: dict[str, Any] = {}
     for weight in WEIGHTS:
         context.progress.start(f"{context.label}, {system}: asking source + {weight:g} × target", 0, "")
