@@ -228,7 +228,7 @@ def test_a_resumed_run_ends_with_the_bytes_of_one_that_was_never_stopped(tmp_pat
     assert whole.pop("history.json") and resumed.pop("history.json") and whole == resumed
 
 
-def test_an_unfinished_run_of_a_version_without_positions_can_be_resumed(tmp_path):
+def test_a_plain_run_is_described_as_versions_without_positions_did_and_not_resumed_with_them(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         model_of(positions=0, checkpoints=Checkpoints(tmp_path / "c", every="1k"), callbacks=[Stop()])
     for checkpoint in (tmp_path / "c").glob("epoch-*"):

@@ -37,7 +37,7 @@ def test_vectors_are_source_rows_plus_the_weight_times_target_rows(options, weig
 
 
 @pytest.mark.parametrize("options", [{"exact": True}, {"update": "faulty"}, {"exact": True, "sg": 1}], ids=str)
-def test_who_asks_for_the_papers_algorithm_or_word2vecs_gets_the_source_rows(options):
+def test_the_papers_algorithm_and_word2vecs_give_the_source_rows(options):
     model = train(**options)
     assert model.target_weight == 0
     assert model.wv.vectors.tobytes() == train(target_weight=0, **options).wv.vectors.tobytes()

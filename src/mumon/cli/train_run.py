@@ -140,9 +140,10 @@ def open_model(from_: str, model_options: dict[str, Any], progress: Progress) ->
         model.backend = model_options["backend"]
     before = model.settings
     if model_options.get("objective", before.objective) != before.objective:  # which has numbers of its own
-        usual = Settings(objective=before.objective, update=before.update, exact=before.exact).window
-        for name in ("shared_negatives", "batch", *(["window"] if before.window == usual else [])):
+        for name in ("shared_negatives", "batch"):
             model_options.setdefault(name, None)
+        if before.window == replace(before, window=None).window:  # type: ignore[arg-type]
+            model_options.setdefault("window", None)
         model_options.setdefault("positions", 0)
     model.settings = replace(
         before, **{f.name: model_options[f.name] for f in fields(Settings) if f.name in model_options}

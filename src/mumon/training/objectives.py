@@ -200,8 +200,8 @@ def score_bytes(options: ObjectiveOptions) -> int:
 
 # ---- CBOW
 
-# Fitted to sweeps over 1.3 M … 65 M words × 5 epochs (docs/rates.md). Vectors from both sides of the model take larger
-# steps than source rows alone.
+# Fitted to sweeps of source rows over 1.3 M … 65 M words × 5 epochs (docs/rates.md). Vectors from both sides of the
+# model need larger steps; their rate was chosen on 15.7 M words, and falls with the text as the others do.
 CBOW_RATES = {
     "both sides": RateRule(0.075, 0.3, 0.185, 0.3, safe_crowd=1.5, shorter_steps=True),
     "correct": RateRule(0.075, 0.3, 0.13, 0.3, safe_crowd=1.5, shorter_steps=True),
