@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json as json_
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from mumon.cli import options
 
@@ -12,7 +14,16 @@ if TYPE_CHECKING:
     from mumon.formats.directory import LoadedModel
 
 
-def info(model: options.Model, json: options.Json = False) -> None:
+def info(
+    model: options.Model,
+    plot: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Draw the weights of positions into FILE (.png, .svg, .pdf).", show_default=False
+        ),
+    ] = None,
+    json: options.Json = False,
+) -> None:
     """Show what MODEL holds and how it was trained.
 
     Example: mumon info king.mumon
@@ -26,6 +37,7 @@ def info(model: options.Model, json: options.Json = False) -> None:
     training: dict[str, Any] = {}
     history: list[dict[str, Any]] = []
     groups: list[dict[str, Any]] = []
+    loaded: LoadedModel | None = None
     if Path(model).is_dir():
         loaded = load_model(model)
         vectors = WordVectors(loaded.words, loaded.vectors, loaded.counts)
@@ -34,6 +46,8 @@ def info(model: options.Model, json: options.Json = False) -> None:
         groups = _describe_positions(loaded)
     else:
         vectors = WordVectors.load(model)
+    if plot is not None:
+        _draw_positions(model, loaded if groups else None, plot)
     facts |= {"words": len(vectors), "vector_size": vectors.vector_size}
     if vectors.counts is not None:
         facts["counted_tokens"] = sum(vectors.counts.tolist())  # Python integers, which do not overflow
@@ -53,6 +67,16 @@ def info(model: options.Model, json: options.Json = False) -> None:
         print("\n epoch      loss   last rate   tokens/s")
         for epoch in map(Epoch.from_json, history):
             print(f"{epoch.epoch:6d} {epoch.loss:9.4f} {epoch.alpha:11.5f} {epoch.tokens_per_second:10,.0f}")
+
+
+def _draw_positions(model: str, loaded: LoadedModel | None, path: str) -> None:
+    """Draw the weights of positions of a model; without any, say how to train them."""
+    from mumon.errors import OptionError
+    from mumon.experiments.position_plot import save_position_plot
+
+    if loaded is None or loaded.positions is None:
+        raise OptionError(f"{model} has 0 weights of positions to draw; train with --positions 4")
+    save_position_plot(path, loaded.positions, int(loaded.config["window"]))
 
 
 def _describe_positions(loaded: LoadedModel) -> list[dict[str, Any]]:

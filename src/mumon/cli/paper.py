@@ -24,7 +24,7 @@ def paper(
         typer.Argument(
             metavar="[all|NAME…]",
             help="Experiments: table1 extrinsic times norms angle curves sampler negatives rates gradcheck sizes "
-            "both-sides sentences growth c4.",
+            "both-sides sentences growth positions c4.",
             show_default=False,
         ),
     ] = None,

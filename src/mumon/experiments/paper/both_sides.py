@@ -29,7 +29,15 @@ from mumon.experiments.paper.results import (
 )
 from mumon.experiments.paper.runs import POSITIONS, TrainedRun
 from mumon.experiments.paper.runs import SYSTEMS as ALL_SYSTEMS
-from mumon.experiments.paper.sides import WEIGHTS, SideSweep, choose_weight, sweep_sides, train_side_seeds
+from mumon.experiments.paper.sides import (
+    WEIGHTS,
+    SideSweep,
+    choose_weight,
+    label_default,
+    sweep_sides,
+    train_default,
+    train_side_seeds,
+)
 from mumon.experiments.paper.sweeps import RATE_STEP
 
 SYSTEMS = tuple(name for name in ("CBOW correct", "CBOW faulty", "SG", POSITIONS) if name in ALL_SYSTEMS)
@@ -46,6 +54,7 @@ PAIRS = tuple(
     if b in SYSTEMS
 )
 SOURCE = 0.0  # the λ of source vectors alone
+DEFAULT = "default"  # mumon's, beside the systems at their best
 ByWeight = Mapping[float, list[TrainedRun]]
 
 
@@ -53,6 +62,7 @@ def measure(context: ExperimentContext) -> dict[str, Any]:
     """Choose rate and λ of every system on the dev halves, and compare other seeds on the test halves."""
     part = context.part(context.scale.table_sentences)
     swept, found = train_all(context, part)
+    default = train_default(context, part, context.scale.seeds)
     own = {system: found[system][choose_weight(found[system])] for system in SYSTEMS}
     source = {system: found[system][SOURCE] for system in SYSTEMS}
     return {
@@ -62,8 +72,14 @@ def measure(context: ExperimentContext) -> dict[str, Any]:
         "tasks": context.task_names,
         "weights": list(WEIGHTS),
         "rows": [_build_row(context, system, swept[system], found[system]) for system in SYSTEMS],
+        "default": {
+            **default.to_json(),
+            "tasks": {task: _average(default.runs, task) for task in context.task_names},
+            **estimate_score(context, default.runs).to_json(),
+        },
         "own": [_compare(context, a, b, own) for a, b in PAIRS],
         "source": [_compare(context, a, b, source) for a, b in PAIRS],
+        "less": [_compare(context, a, DEFAULT, {**own, DEFAULT: default.runs}) for a in SYSTEMS],
     }
 
 
@@ -180,6 +196,18 @@ def _judge(data: dict[str, Any]) -> list[Verdict]:
         for a, b, claim, margin in claims
         if (a, b) in own
     ]
+    default = next(Estimate.from_json(gap["mean"]) for gap in data["less"] if gap["a"] == "SG")
+    best = f"SG at window {rows['SG']['window']} and λ = {rows['SG']['weight']:g}"
+    verdicts.append(
+        Verdict(
+            f"mumon's default CBOW performs as well as skip-gram at its best window, rate and λ (no more than "
+            f"{MARGIN:g} point behind on the mean).",
+            "not asked",
+            f"{label_default(data['default'])} less {best}: {default.signed}",
+            judge_at_least(default, MARGIN),
+            "us",
+        )
+    )
     gain = _get_gain(rows["CBOW correct"])
     others = ", ".join(f"{name}: {_get_gain(row).signed}" for name, row in rows.items() if name != "CBOW correct")
     verdicts.append(
@@ -225,6 +253,10 @@ def _build_table(data: dict[str, Any]) -> Table:
         if paper is not None:
             cells = (format_score(TABLE_1.find(paper, column)) for column in (*data["tasks"], "mean"))
             rows.append([f"{paper}, source only, paper", 5, TABLE_1_RATES.get(paper), None, *cells])
+    default = data["default"]
+    settings = (default["window"], default["rate"], default["seeds"])
+    scores = (format_score(default["tasks"][task]) for task in data["tasks"])
+    rows.append([label_default(default), *settings, *scores, str(Estimate.from_json(default))])
     title = "Test halves: source only, and at each system's own λ"
     return Table("both-sides", title, ["", "window", "rate", "seeds", *data["tasks"], "mean"], rows)
 
@@ -249,6 +281,9 @@ def _build_differences_table(data: dict[str, Any]) -> Table:
             if kind == "source" and a and b:
                 paper = (TABLE_1.compare(a, b, column) for column in (*data["tasks"], "mean"))
                 rows.append([f"{b} less {a}, source only, paper", *map(format_gap, paper)])
+    for gap in data["less"]:
+        gaps = (format_difference(gap["tasks"], task) for task in data["tasks"])
+        rows.append([f"mumon’s default less {gap['a']}, own λ", *gaps, Estimate.from_json(gap["mean"]).signed])
     for row in data["rows"]:
         gains = (format_difference(row["gain"], name) for name in (*data["tasks"], "mean"))
         rows.append([f"{row['system']}, own λ less source only", *gains])

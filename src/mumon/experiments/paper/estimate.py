@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from mumon.corpus import EncodedCorpus
 from mumon.estimate.report import format_time
-from mumon.experiments.paper import both_sides, curves, extrinsic, intrinsic, norms, rates, sizes
-from mumon.experiments.paper.runs import SYSTEMS
+from mumon.experiments.paper import both_sides, curves, extrinsic, intrinsic, norms, position_weights, rates, sizes
+from mumon.experiments.paper.runs import POSITIONS, SYSTEMS
 from mumon.experiments.paper.scales import WINDOWS, Scale
+from mumon.experiments.paper.sides import DEFAULT_SYSTEM
 from mumon.experiments.paper.sweeps import FEWEST_RATES
 from mumon.training.memory import compute_training_bytes
 from mumon.utils.memory import format_bytes
@@ -174,16 +175,25 @@ def _list_trainings(
             if sentences != scale.table_sentences:  # those are Table 1's
                 for _ in range(FEWEST_RATES + scale.seeds):
                     yield "sizes", system, tokens(sentences), *usual
+    grown = [tokens(sentences) for sentences in scale.sizes if sentences != scale.table_sentences]
+    if more_tokens:
+        grown.append(tokens(None) + more_tokens * scale.epochs)
     for system in both_sides.SYSTEMS:
         for window, count in ((scale.window, FEWEST_RATES + scale.seeds), (2 * scale.window, FEWEST_RATES)):
             for _ in range(count):
                 yield "both-sides", system, tokens(scale.table_sentences), scale.dim, window, False
         for _ in range(scale.fewer_seeds):
-            for sentences in scale.sizes:
-                if sentences != scale.table_sentences:  # those are the ones above
-                    yield "growth", system, tokens(sentences), *usual
-            if more_tokens:
-                yield "growth", system, tokens(None) + more_tokens * scale.epochs, *usual
+            for each in grown:
+                yield "growth", system, each, *usual
+    default = (scale.dim, Word2Vec().settings.window, False)  # beside the systems at their best
+    for _ in range(scale.seeds):
+        yield "both-sides", DEFAULT_SYSTEM, tokens(scale.table_sentences), *default
+    for _ in range(scale.fewer_seeds):
+        for each in grown:
+            yield "growth", DEFAULT_SYSTEM, each, *default
+    for times in position_weights.WINDOWS:
+        window = times * scale.window
+        yield "positions", POSITIONS, tokens(scale.table_sentences), scale.dim, window, False
     for system in sizes.SYSTEMS:
         if second is not None:
             yield "c4", system, second.tokens * scale.c4_epochs, scale.c4_dim, scale.window, True

@@ -20,7 +20,14 @@ from mumon.experiments.paper.results import (
     judge_at_least,
 )
 from mumon.experiments.paper.runs import POSITIONS
-from mumon.experiments.paper.sides import SideSweep, choose_weight, sweep_sides, train_side_seeds
+from mumon.experiments.paper.sides import (
+    SideSweep,
+    choose_weight,
+    label_default,
+    sweep_sides,
+    train_default,
+    train_side_seeds,
+)
 from mumon.experiments.paper.sweeps import round_rate
 
 OURS, RIVALS = "CBOW correct", tuple(name for name in SYSTEMS if name != "CBOW correct")
@@ -45,11 +52,14 @@ def measure(context: ExperimentContext) -> dict[str, Any]:
             runs[system], alone[system] = by_weight[weight], by_weight[SOURCE]
             systems[system] = {"window": window, "rate": rate, "weight": weight, "seeds": len(runs[system])}
             systems[system] |= estimate_score(context, runs[system]).to_json()
+        default = train_default(context, part, context.scale.fewer_seeds)
         rows.append(
             {
                 "sentences": part.sentences,
                 "tokens": part.tokens,
                 "systems": systems,
+                "default": {**default.to_json(), **estimate_score(context, default.runs).to_json()},
+                "less": {name: estimate_difference(context, runs[name], default.runs).to_json() for name in SYSTEMS},
                 "own": {rival: estimate_difference(context, runs[rival], runs[OURS]).to_json() for rival in RIVALS},
                 "source": {
                     rival: estimate_difference(context, alone[rival], alone[OURS]).to_json() for rival in RIVALS
@@ -150,7 +160,22 @@ def _judge(data: dict[str, Any]) -> list[Verdict]:
             "us",
         )
     )
+    default = _get_lead(ends[1])
+    verdicts.append(
+        Verdict(
+            "On the largest part, mumon's default CBOW is better than skip-gram at its best window, rate and λ.",
+            "not asked",
+            f"{label_default(ends[1]['default'])} less SG: {default.signed}",
+            judge_at_least(default),
+            "us",
+        )
+    )
     return verdicts
+
+
+def _get_lead(row: dict[str, Any]) -> Estimate:
+    """Return how far mumon's default is ahead of skip-gram at its best."""
+    return Estimate.from_json(row["less"]["SG"])
 
 
 def _build_table(data: dict[str, Any]) -> Table:
@@ -160,11 +185,14 @@ def _build_table(data: dict[str, Any]) -> Table:
         for system in row["systems"].values():
             cells += [system["rate"], system["weight"], str(Estimate.from_json(system))]
         gaps = [row[kind][rival] for rival in data["changes"] for kind in ("own", "source")]
-        rows.append([*cells, *(Estimate.from_json(gap).signed for gap in gaps)])
+        cells += [Estimate.from_json(gap).signed for gap in gaps]
+        default = row["default"]
+        rows.append([*cells, default["rate"], str(Estimate.from_json(default)), _get_lead(row).signed])
     systems = list(data["rows"][0]["systems"])
     columns = ["words", *(column for system in systems for column in (f"rate, {system}", f"λ, {system}", system))]
     kinds = ("own λ", "source only")
     columns += [f"correct less {rival.removeprefix('CBOW ')}, {kind}" for rival in data["changes"] for kind in kinds]
+    columns += ["rate, default", label_default(data["rows"][0]["default"]), "default less SG, own λ"]
     return Table("growth", "Mean score by corpus size, test halves", columns, rows)
 
 

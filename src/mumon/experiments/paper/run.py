@@ -46,6 +46,7 @@ def items() -> dict[str, Item]:
         intrinsic,
         negatives,
         norms,
+        position_weights,
         rates,
         sampler,
         sentence_similarity,
@@ -54,7 +55,7 @@ def items() -> dict[str, Item]:
     )
 
     paper = (intrinsic, extrinsic, times, norms, angle, curves, sampler, negatives, rates, gradients, sizes)
-    modules = (*paper, both_sides, sentence_similarity, growth, c4)
+    modules = (*paper, both_sides, sentence_similarity, growth, position_weights, c4)
     return {module.ITEM.name: module.ITEM for module in modules}
 
 

@@ -25,7 +25,7 @@ from mumon.experiments.paper.results import (
     format_difference,
     judge_at_least,
 )
-from mumon.experiments.paper.sides import WEIGHTS, name_answers
+from mumon.experiments.paper.sides import WEIGHTS, DefaultRuns, label_default, name_answers, train_default
 
 DEV = "-dev"  # a task whose name ends in this chooses λ, the others test
 TITLES = {"mean": "Mean of word vectors", "sif": "SIF"}
@@ -36,6 +36,7 @@ def measure(context: ExperimentContext) -> dict[str, Any]:
     dev, tests = split_tasks(context.sentence_tasks)
     part = context.part(context.scale.table_sentences)
     _, found = train_all(context, part)
+    default = train_default(context, part, context.scale.seeds)
     return {
         "sentences": part.sentences,
         "tokens": part.tokens,
@@ -44,7 +45,7 @@ def measure(context: ExperimentContext) -> dict[str, Any]:
         "tasks": [task.name for task in tests],
         "pairs": {task.name: len(task) for task in (dev, *tests)},
         "weights": list(WEIGHTS),
-        "methods": [_measure_method(context, method, found) for method in METHODS],
+        "methods": [_measure_method(context, method, found, default) for method in METHODS],
     }
 
 
@@ -81,7 +82,9 @@ def choose_sentence_weight(runs: ByWeight, dev: SentenceTask, method: Method) ->
     return max(runs, key=lambda weight: (_average(runs[weight], [dev], method), -weight))
 
 
-def _measure_method(context: ExperimentContext, method: Method, found: Mapping[str, ByWeight]) -> dict[str, Any]:
+def _measure_method(
+    context: ExperimentContext, method: Method, found: Mapping[str, ByWeight], default: DefaultRuns
+) -> dict[str, Any]:
     """Compare the systems by one way to make sentences of words."""
     dev, tests = split_tasks(context.sentence_tasks)
     weights = {system: choose_sentence_weight(found[system], dev, method) for system in SYSTEMS}
@@ -119,6 +122,10 @@ def _measure_method(context: ExperimentContext, method: Method, found: Mapping[s
         "rows": rows,
         "own": [compare(a, b, weights) for a, b in PAIRS],
         "source": [compare(a, b, source) for a, b in PAIRS],
+        "default": {**default.to_json(), "own": estimate((1, default.runs))},
+        "less": [
+            {"a": system, **estimate((1, default.runs), (-1, found[system][weights[system]]))} for system in SYSTEMS
+        ],
     }
 
 
@@ -181,6 +188,17 @@ def _judge(record: dict[str, Any]) -> list[Verdict]:
         )
         for rival, claim, margin in claims
     ]
+    default = next(Estimate.from_json(gap[MEAN]) for gap in record["less"] if gap["a"] == "SG")
+    verdicts.append(
+        Verdict(
+            f"{title}: mumon's default CBOW performs as well as skip-gram at its own λ (no more than {MARGIN:g} point "
+            "behind).",
+            "not asked",
+            f"{label_default(record['default'])} less {labels['SG']}: {default.signed}",
+            judge_at_least(default, MARGIN),
+            "us",
+        )
+    )
     gain = Estimate.from_json(rows["CBOW correct"]["gain"][MEAN])
     ours = f"{labels['CBOW correct']} less source vectors only: {gain.signed}"
     claim = f"{title}: correct CBOW's vectors are better with the target side than without."
@@ -194,6 +212,9 @@ def _build_table(data: dict[str, Any], record: dict[str, Any]) -> Table:
             if kind == "source" or weight != SOURCE:
                 estimates = (Estimate.from_json(row[kind][name]) for name in (*data["tasks"], MEAN))
                 rows.append([label_weight(row["system"], weight), row["seeds"], *map(str, estimates)])
+    default = record["default"]
+    cells = (str(Estimate.from_json(default["own"][name])) for name in (*data["tasks"], MEAN))
+    rows.append([label_default(default), default["seeds"], *cells])
     title = f"{TITLES[record['method']]}: source only, and at each system's own λ"
     return Table(f"sentences-{record['method']}", title, ["", "seeds", *data["tasks"], MEAN], rows)
 
@@ -205,6 +226,9 @@ def _build_differences_table(data: dict[str, Any], record: dict[str, Any]) -> Ta
         for kind, label in (("own", "own λ"), ("source", "source only"))
         for gap in record[kind]
     ]
+    for gap in record["less"]:
+        gaps = (format_difference(gap, name) for name in columns)
+        rows.append([f"mumon’s default less {gap['a']}, own λ", *gaps])
     for row in record["rows"]:
         gains = (format_difference(row["gain"], name) for name in columns)
         rows.append([f"{row['system']}, own λ less source only", *gains])

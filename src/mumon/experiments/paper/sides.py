@@ -25,13 +25,15 @@ from mumon.experiments.paper.runs import (
     pack_outcomes,
     unpack_outcomes,
 )
-from mumon.experiments.paper.sweeps import RateSweep, bracket_best_rate, get_dev_score
+from mumon.experiments.paper.sweeps import RateSweep, bracket_best_rate, get_dev_score, round_rate
 from mumon.experiments.sweep.plan import digest_task
+from mumon.word2vec import Word2Vec
 
 if TYPE_CHECKING:
     from mumon.vectors.word_vectors import WordVectors
 
 WEIGHTS = (0.0, 0.125, 0.25, 0.5, 1.0)  # λ
+DEFAULT_SYSTEM = "CBOW correct"  # what mumon trains by default
 SourceAndSums = dict[float, TrainedRun]  # one training, by λ; 0 is the source side alone
 
 
@@ -125,6 +127,49 @@ def train_side_seeds(
         reason = trained[0][WEIGHTS[0]].failed
         raise TrainingError(f"all {seeds} trainings of {system} at rate {rate:g} failed: {reason}")
     return {weight: [runs[weight] for runs in whole] for weight in WEIGHTS}
+
+
+@dataclass(frozen=True)
+class DefaultRuns:
+    """CBOW as mumon trains it if nothing is asked for: its window, rate and λ, and a run for each seed."""
+
+    window: int
+    rate: float
+    weight: float
+    runs: list[TrainedRun]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return how it was trained."""
+        return {"window": self.window, "rate": self.rate, "weight": self.weight, "seeds": len(self.runs)}
+
+
+def label_default(record: Mapping[str, Any]) -> str:
+    """Label mumon's default.
+
+    >>> label_default({"window": 10, "rate": 0.199, "weight": 0.25})
+    'mumon’s default (window 10, λ = 0.25)'
+    """
+    return f"mumon’s default (window {record['window']}, λ = {record['weight']:g})"
+
+
+def train_default(context: ExperimentContext, part: Part, seeds: int) -> DefaultRuns:
+    """Train CBOW as mumon does by default, with other seeds than that of the sweep.
+
+    Parameters
+    ----------
+    context, part
+        What trains, and on which text.
+    seeds
+        How many.
+
+    Returns
+    -------
+    DefaultRuns
+    """
+    settings = Word2Vec().settings
+    rate = round_rate(context.default_rate(DEFAULT_SYSTEM, part, window=settings.window))
+    found = train_side_seeds(context, DEFAULT_SYSTEM, part, rate, settings.window, seeds)
+    return DefaultRuns(settings.window, rate, settings.used_target_weight, found[settings.used_target_weight])
 
 
 def train_sides(context: ExperimentContext, system: str, part: Part, seed: int = 1, **changed: Any) -> SourceAndSums:
