@@ -4,9 +4,9 @@
     MUMON_DATA=… python benchmarks/defaults.py FOLDER --before BEFORE
 
 Trains the defaults of both commits on texts of several sizes, German text, items and a graph, and asks them the same
-questions; on the whole Wikipedia corpus, trains networks on their vectors (SST-2, NER). Differences are of the same seeds, ± half of the 95 % interval over seeds (Student's t). Results go to
-benchmarks/results/defaults.json, and as Markdown to standard output. FOLDER keeps the vectors, so the same command
-resumes after an interruption.
+questions; on the whole Wikipedia corpus, trains networks on their vectors (SST-2, NER). Differences are of the same
+seeds, ± half of the 95 % interval over seeds (Student's t). Results go to benchmarks/results/defaults.json, and as
+Markdown to standard output. FOLDER keeps the vectors, so the same command resumes after an interruption.
 """
 
 from __future__ import annotations

@@ -216,7 +216,7 @@ def test_stopping_keeps_what_is_done_and_ends_what_runs(home, environment, tmp_p
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--systems", "mumon-cbow,gensin"], "no system is called gensin; the 13 known ones are mumon-cbow, "),
+        (["--systems", "mumon-cbow,gensin"], "no system is called gensin; the 14 known ones are mumon-cbow, "),
         (["--external", "x=run {corpus} {output} {vocab?} {size}"], "unknown placeholders {vocab?}, {size}; the known"),
         (["--external", "x=run {corpus}"], "the command of 'x' lacks {output}; say where"),
         (["--external", "x=run {corpus"], "cannot be read (expected '}' before end of string)"),
@@ -301,6 +301,18 @@ def test_a_timed_run_of_mumon_encodes_its_text_again(tmp_path, home):
     assert not old.exists() and found.failed is None and len(vectors) == corpus.trained_words
 
 
+def test_mumons_own_window_is_its_default_and_not_that_of_the_work(tmp_path, home):
+    """All systems get the window of the work but this one, which is trained as `Word2Vec()` would."""
+    from mumon import Word2Vec
+    from mumon.experiments.bench.work import Job
+
+    work = Work(dim=8, epochs=1)
+    job = Job(home / "text.txt", tmp_path / "vectors.bin", work, 1, 1)
+    options = [json.loads(SYSTEMS[name].command(job)[-1]) for name in ("mumon-cbow", "mumon-cbow-default")]
+    windows = [Word2Vec(**{"window": each["window"], **each["options"]}).settings.window for each in options]
+    assert windows == [work.window, Word2Vec().settings.window] == [5, 10]
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -311,6 +323,7 @@ def test_a_timed_run_of_mumon_encodes_its_text_again(tmp_path, home):
         pytest.param("word2vec-sg", marks=peer("word2vec")),
         "mumon-cbow-exact",
         "mumon-cbow-faulty",
+        "mumon-cbow-default",
         "mumon-sg-exact",
     ],
 )

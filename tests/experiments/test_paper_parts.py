@@ -275,6 +275,7 @@ def test_an_estimate_grows_with_the_text_and_the_vectors():
         "sizes",
         "both-sides",
         "growth",
+        "positions",
         "c4",
     }
     assert trained == set(hours[0])

@@ -121,6 +121,16 @@ def test_a_swept_rate_falls_with_the_text_as_the_default_does(context, monkeypat
     assert growth.move_rate(context, "SG", swept, small, large) == 0.1
 
 
+def test_the_default_of_the_report_is_what_a_user_gets(context):
+    part, user = context.part(None), Word2Vec().settings
+    found = sides.train_default(context, part, 1)
+    assert (found.window, found.weight) == (user.window, user.used_target_weight)
+    assert found.rate == pytest.approx(context.default_rate("CBOW correct", part, window=user.window), rel=0.01)
+    runs = sides.train_sides(context, "CBOW correct", part, seed=2, alpha=found.rate, window=user.window)
+    assert [run.record["scores"] for run in found.runs] == [runs[user.used_target_weight].record["scores"]]
+    assert runs[0.0].record["scores"] != runs[user.used_target_weight].record["scores"]
+
+
 def test_pairs_of_sentences_choose_their_own_weight():
     gold = np.arange(5.0)
     dev = SentenceTask("x-dev", (("a", "b"),) * 5, gold)

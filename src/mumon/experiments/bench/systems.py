@@ -1,4 +1,4 @@
-"""The systems that are compared: mumon's five ways to train, its peers, and any other program."""
+"""The systems that are compared: mumon's six ways to train, its peers, and any other program."""
 
 from __future__ import annotations
 
@@ -185,6 +185,7 @@ SYSTEMS: dict[str, System] = {
     system.id: system
     for system in (
         build_mumon_system("mumon-cbow", "mumon CBOW", "cbow"),
+        build_mumon_system("mumon-cbow-default", "mumon CBOW, its own window", "cbow", window=None),
         build_mumon_system("mumon-cbow-exact", "mumon CBOW, exact", "cbow", exact=True),
         build_mumon_system("mumon-cbow-faulty", "mumon CBOW, faulty", "cbow", update="faulty"),
         build_mumon_system("mumon-sg", "mumon skip-gram", "sg"),

@@ -11,19 +11,17 @@ def main() -> None:
     from mumon.word2vec import Word2Vec
 
     job = json.loads(sys.argv[1])
-    model = Word2Vec(
-        corpus_file=job["corpus"],
-        vector_size=job["dim"],
-        window=job["window"],
-        negative=job["negative"],
-        epochs=job["epochs"],
-        min_count=job["min_count"],
-        sample=job["sample"],
-        workers=job["threads"],
-        seed=job["seed"],
-        progress=False,
-        **job["options"],
-    )
+    work = {
+        "vector_size": job["dim"],
+        "window": job["window"],
+        "negative": job["negative"],
+        "epochs": job["epochs"],
+        "min_count": job["min_count"],
+        "sample": job["sample"],
+        "workers": job["threads"],
+        "seed": job["seed"],
+    }
+    model = Word2Vec(corpus_file=job["corpus"], progress=False, **{**work, **job["options"]})
     model.wv.save(job["output"])
     trained, seconds = (sum(getattr(epoch, name) for epoch in model.history) for name in ("trained_tokens", "seconds"))
     print(json.dumps({"trained_tokens": trained, "training_seconds": seconds, "first_rate": model.alpha}))
