@@ -16,6 +16,7 @@ from mumon.utils.atomic import atomic_file
 
 ENDINGS = (".png", ".svg", ".pdf")
 MOST_SHOWN = 2.5  # a weight whose colour is the darkest
+MOST_LEVEL_LABELS = 8  # more would overlap
 
 
 def label_positions(rows: int, window: int) -> list[str]:
@@ -76,7 +77,7 @@ def draw_position_weights(figure: Any, models: Sequence[tuple[NDArray[Any], int]
         _draw_spread(left, np.asarray(weights), labels)
         left.set(title=f"Window {window}: weights over the columns")
         image = _draw_columns(right, np.asarray(weights), labels)
-        right.set(title="Weight of each column, from left-minded to right-minded")
+        right.set(title="Every column, ordered by which neighbour it prefers")
         figure.colorbar(image, ax=right, shrink=0.9)
 
 
@@ -89,7 +90,7 @@ def _draw_spread(axes: Any, weights: NDArray[Any], labels: list[str]) -> None:
     axes.plot(places, weights.mean(axis=1), "o", color=COLOURS[0], markersize=7)
     axes.axhline(1, color=INK, linewidth=1, linestyle=":")
     axes.axvline(len(weights) / 2 - 0.5, color="#999999", linewidth=1)
-    axes.set_xticks(places, labels, fontsize=8)
+    axes.set_xticks(places, labels, fontsize=8, rotation=45 if len(labels) > MOST_LEVEL_LABELS else 0)
     axes.set(ylabel="weight", xlabel="place of the context word")
 
 
