@@ -76,7 +76,7 @@ def compute_default_alpha(
     float
 
     >>> [round(compute_default_alpha(Settings(), tokens), 3) for tokens in (10**6, 10**8, 10**9, 10**10)]
-    [0.3, 0.185, 0.093, 0.075]
+    [0.6, 0.185, 0.093, 0.075]
     >>> round(compute_default_alpha(Settings(), 10**6, heaviest_share=0.5), 3)
     0.023
     """
