@@ -72,8 +72,8 @@ def test_a_saved_model_says_its_weight_and_training_continues_from_its_source_ro
     assert loaded.wv.vectors.tobytes() == both.wv.vectors.tobytes()
     loaded.train(SENTENCES, epochs=2)
     raw.train(SENTENCES, epochs=2)
-    np.testing.assert_allclose(loaded.syn1neg, raw.syn1neg, atol=1e-5)
-    np.testing.assert_allclose(loaded.wv.vectors, combine(raw, 0.5), atol=1e-5)
+    np.testing.assert_allclose(loaded.syn1neg, raw.syn1neg, atol=3e-5)
+    np.testing.assert_allclose(loaded.wv.vectors, combine(raw, 0.5), atol=3e-5)
 
 
 def test_a_model_from_before_the_weight_is_loaded_with_its_source_rows(tmp_path):
