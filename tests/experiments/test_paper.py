@@ -308,6 +308,21 @@ def test_a_report_is_rendered_on_the_command_line_and_measures_nothing(small, tm
     assert code == 1 and "holds 0 experiments of a report" in err
 
 
+def test_another_bench_takes_the_place_of_the_one_in_a_report(small, tmp_path):
+    home = tmp_path / "report"
+    shutil.copytree(small.page.parent / "data", home / "data")
+    bench = json.loads(BENCH.read_text())
+    for row in bench["summary"]:
+        row["scores"]["mean"] = 12.3
+    (tmp_path / "results.json").write_text(json.dumps(bench))
+    sections = render_paper(home, tmp_path / "results.json").sections
+    (table,) = (table for table in sections["times"].tables if table.name == "times-bench")
+    assert all(str(row[-3]).startswith("12.3 [") for row in table.rows)
+    (home / "data/times.json").unlink()
+    with pytest.raises(OptionError, match="has 0 training times"):
+        render_paper(home, BENCH)
+
+
 # --- a real browser
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

@@ -61,7 +61,8 @@ def paper(
     ] = None,
     estimate: Annotated[bool, typer.Option("--estimate", help="Only estimate the time and the memory.")] = False,
     render: Annotated[
-        bool, typer.Option("--render", help="Measure nothing: write the pages again from the report's data.")
+        bool,
+        typer.Option("--render", help="Measure nothing: write the pages again from the report's data (and --bench)."),
     ] = False,
     workers: options.Workers = None,
     json: options.Json = False,
@@ -84,7 +85,7 @@ def paper(
         return
     asked: dict[str, Any] = {"scale": scale, "corpus": corpus, "output": output, "cache": cache, "extrinsic": extrinsic}
     asked |= {"bench": bench, "c4": c4, "more": more, "threads": workers, "command": _command(), "progress": progress}
-    report = _render(names, output) if render else _run(names or ["all"], asked, progress)
+    report = _render(names, output, bench) if render else _run(names or ["all"], asked, progress)
     if json:
         import json as json_
 
@@ -96,13 +97,13 @@ def paper(
         raise TrainingError(f"{len(report.failed)} experiments failed, the first is {first}: {reason}")
 
 
-def _render(names: list[str] | None, output: str) -> PaperReport:
+def _render(names: list[str] | None, output: str, bench: str | None) -> PaperReport:
     from mumon.errors import OptionError
     from mumon.experiments.paper import render_paper
 
     if names:
         raise OptionError(f"--render writes all sections again, and {len(names)} were named; leave the names out")
-    return render_paper(output)
+    return render_paper(output, bench)
 
 
 def _run(names: list[str], asked: dict[str, Any], progress: Progress) -> PaperReport:

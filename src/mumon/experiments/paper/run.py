@@ -200,13 +200,15 @@ def run_paper(
     return PaperReport(page, sections, time.perf_counter() - started, failed)
 
 
-def render_paper(folder: str | os.PathLike[str]) -> PaperReport:
+def render_paper(folder: str | os.PathLike[str], bench: str | os.PathLike[str] | None = None) -> PaperReport:
     """Write the pages, tables and figures of a report again from its data; nothing is measured.
 
     Parameters
     ----------
     folder
         The folder of the report.
+    bench
+        results.json of a newer `mumon bench`, which takes the place of the one that the report includes.
 
     Returns
     -------
@@ -225,8 +227,22 @@ def render_paper(folder: str | os.PathLike[str]) -> PaperReport:
     if not any((home / DATA_FOLDER).glob("*.json")):
         raise OptionError(f"{home} holds 0 experiments of a report; name the folder of one, or measure some first")
     check_version(home)
+    if bench is not None:
+        _replace_bench(home, Path(bench))
     page, sections = _write_pages(home)
     return PaperReport(page, sections, time.perf_counter() - started, {})
+
+
+def _replace_bench(home: Path, bench: Path) -> None:
+    """Put the results of another `mumon bench` into the section on times."""
+    from mumon.experiments.paper.times import ITEM, read_bench
+
+    path = home / DATA_FOLDER / f"{ITEM.name}.json"
+    if not path.exists():
+        raise OptionError(f"{home} has 0 training times, where {bench} would be included; measure {ITEM.name} first")
+    record = read_json(path, "data of a report")
+    record["data"]["given"] = read_bench(bench)
+    write_json(path, record)
 
 
 def _write_pages(home: Path, metadata: Mapping[str, Any] | None = None) -> tuple[Path, dict[str, Section]]:
