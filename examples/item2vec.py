@@ -63,12 +63,11 @@ def build_guessers(model, sessions: list) -> dict:
     of = np.repeat(np.arange(len(rows)), [len(session) for session in rows])
     bags = sparse.csr_array((np.ones(len(of)), (of, np.concatenate(rows))), (len(rows), len(model.wv)))
     counts, together = bags.sum(axis=0), (bags.T @ bags).tocsr()
-    inputs = model.wv.vectors - getattr(model, "target_weight", 0) * model.syn1neg  # gensim's vectors are the inputs
     return {
         "popularity": lambda seen: counts,
         "going together": lambda seen: together[seen].sum(axis=0) + 1e-6 * counts,
         # Inputs times outputs estimate log P(item | seen) - log P_noise(item), so the noise is added again.
-        "vectors": lambda seen: inputs[seen].mean(axis=0) @ model.syn1neg.T + NS_EXPONENT * np.log(counts),
+        "vectors": lambda seen: model.wv.vectors[seen].mean(axis=0) @ model.syn1neg.T + NS_EXPONENT * np.log(counts),
     }
 
 

@@ -144,8 +144,8 @@ class Word2Vec:
         larger steps than frequent ones: by default 0.25, and with `exact` 0 (all words alike).
     target_weight
         The λ of the vectors that you get, source + λ · target rows; 0 gives the source rows alone, as word2vec does. By
-        default 0.25 for CBOW (0.5 with `positions`) and 0.125 for skip-gram, and 0 with `exact` and for the faulty
-        update. Training itself does not depend on it, so it can be changed afterwards: `model.target_weight = 0`.
+        default 0.25 for CBOW (0.5 with `positions`), and 0 for skip-gram, with `exact` and for the faulty update.
+        Training itself does not depend on it, so it can be changed afterwards: `model.target_weight = 0`.
     unk
         A word that stands for all words outside the vocabulary; by default those are left out.
     vocab

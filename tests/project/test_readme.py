@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 
@@ -139,3 +140,16 @@ def test_the_table_of_real_tasks_is_that_of_the_committed_run():
         found = [scores[name, task] for task in results["tasks"]]
         assert cells == [f"{row['score']:.1f} ± {(row['high'] - row['low']) / 2:.1f}" for row in found]
     assert len(results["settings"]["seeds"]) >= 2 and results["tasks"][-1] == "ner-tuned"
+
+
+def test_the_table_of_other_data_is_that_of_the_committed_run():
+    results = json.loads((README.parent / "benchmarks/results/defaults.json").read_text())["results"]
+    page = (README.parent / "docs/explanation/both-sides.md").read_text()
+    found = [row[2:] for row in read_table(page, "| | | before | now |")[1:]]
+    expected = []
+    for record in results.values():
+        for metric, gap in record["comparisons"]["CBOW less former CBOW"].items():
+            means = [fmean(seed[metric] for seed in record["scores"][name]) for name in ("former CBOW", "CBOW")]
+            difference = f"{gap['difference']:+.1f} ± {gap['half']:.1f}".replace("-", "−")
+            expected.append([*(f"{mean:.1f}" for mean in means), difference])
+    assert sorted(found) == sorted(expected)

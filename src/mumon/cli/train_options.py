@@ -78,7 +78,7 @@ TargetWeight = Annotated[
     float | None,
     option(
         "--target-weight",
-        "Vectors are source + this × target rows (default: 0.25; positions: 0.5; sg: 0.125; exact, faulty: 0).",
+        "Vectors are source + this × target rows (default: 0.25; positions: 0.5; sg, exact, faulty: 0).",
         min=0,
     ),
 ]
