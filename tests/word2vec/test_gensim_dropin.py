@@ -388,12 +388,12 @@ def test_a_copy_trains_on_to_the_same_bytes_without_touching_the_original(copied
 
 
 def test_gensims_rate_for_the_correct_update_is_warned_of_and_for_the_faulty_one_is_not():
-    with pytest.warns(UserWarning, match=r"alpha=0.025 is low for the correct update, which 0.3 suits here"):
+    with pytest.warns(UserWarning, match=r"alpha=0.025 is low for the correct update, which 0.6 suits here"):
         model = small(alpha=0.025, progress=False)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.train(SENTENCES, start_alpha=0.025)  # further training may well be careful
-        for options in ({"update": "faulty"}, {"sg": 1}, {"alpha": 0.1}, {"alpha": None}):
+        for options in ({"update": "faulty"}, {"sg": 1}, {"alpha": 0.2}, {"alpha": None}):
             small(**{"alpha": 0.025, "progress": False, **options})
 
 
