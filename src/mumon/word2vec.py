@@ -85,7 +85,7 @@ class Word2Vec:
         The first learning rate; by default a rule chooses it by tokens × epochs (`mumon.training.rates`).
     window
         The most words to each side that are the context of a word. By default 10 for CBOW, whose cost hardly grows
-        with it, and 5 for skip-gram, with `exact` and for the faulty update.
+        with it, and 5 for skip-gram, with `exact`, for the faulty update and for sums (`cbow_mean=0`).
     min_count
         Words that occur less often get no vector.
     max_vocab_size
@@ -128,11 +128,11 @@ class Word2Vec:
     update
         "correct" is the gradient of CBOW's loss; "faulty" is what word2vec.c, gensim and fastText do instead.
     positions
-        How many groups of distances to each side have learned weights of their own, column by column: 4 tells apart the
-        distances 1, 2, 3-4 and all others. 0 (the default) weighs all context words alike, as the paper does. For CBOW
-        with the correct update, on one machine; a little better at analogies, much worse where vectors of sentences
-        are averaged (docs/explanation/positions.md). A model that is trained further with another number of groups
-        begins with weights of 1 again.
+        How many groups of distances to each side have learned weights of their own, column by column: with 4 the
+        groups are the distances 1, 2, 3-4 and all others. 0 (the default) weighs all context words alike, as the paper
+        does. For CBOW with the correct update, on one machine; a little better at analogies, much worse where vectors
+        of sentences are averaged (docs/explanation/positions.md). A model that is trained further with another number
+        of groups begins with weights of 1 again.
     exact
         True takes one SGD step per window with fresh noise words, as the paper does. False (the default) shares
         `shared_negatives` noise words among `batch` windows: the same gradient in expectation, with less noise, at a
@@ -144,8 +144,8 @@ class Word2Vec:
         larger steps than frequent ones: by default 0.25, and with `exact` 0 (all words alike).
     target_weight
         The λ of the vectors that you get, source + λ · target rows; 0 gives the source rows alone, as word2vec does. By
-        default 0.25 for CBOW (0.5 with `positions`), and 0 for skip-gram, with `exact` and for the faulty update.
-        Training itself does not depend on it, so it can be changed afterwards: `model.target_weight = 0`.
+        default 0.25 for CBOW (0.5 with `positions`), and 0 for skip-gram, with `exact`, for the faulty update and for
+        sums. Training itself does not depend on it, so it can be changed afterwards: `model.target_weight = 0`.
     unk
         A word that stands for all words outside the vocabulary; by default those are left out.
     vocab
@@ -336,8 +336,7 @@ class Word2Vec:
     @property
     def target_weight(self) -> float | None:
         """The λ in the vectors of `wv`, source + λ · target rows; None before training, if none was given."""
-        trained = bool(self._run.history or self._run.tokens_before)
-        return self._state.combined_with if trained else self.settings.target_weight
+        return self._state.combined_with if self._run.history else self.settings.target_weight
 
     @target_weight.setter
     def target_weight(self, weight: float | None) -> None:
@@ -347,8 +346,15 @@ class Word2Vec:
 
     @property
     def syn1neg(self) -> Matrix:
-        """The output (target) vectors, row by row beside `wv.vectors`."""
-        return self._state.output
+        """The output (target) vectors, row by row beside `wv.vectors`.
+
+        Other rows can be set (`model.syn1neg = rows`). While `wv` contains a share of these, they cannot be changed in
+        place: set `model.target_weight = 0` before that.
+        """
+        rows = self._state.output
+        if self._state.combined_with:
+            rows.flags.writeable = False  # `wv` would not follow, and the next training would begin from other rows
+        return rows
 
     @syn1neg.setter
     def syn1neg(self, rows: Matrix) -> None:
@@ -356,7 +362,7 @@ class Word2Vec:
             raise OptionError(
                 f"syn1neg is {self.syn1neg.shape} and {np.shape(rows)} was given; give one row to each word"
             )
-        self.syn1neg[:] = rows
+        self._state.set_output(rows)
 
     @property
     def position_weights(self) -> Matrix | None:
@@ -697,6 +703,9 @@ class Word2Vec:
             words = check_integer("corpus_total_words", saved.get("corpus_total_words", 0), least=0)
             model.corpus_total_words = words
             combined_with = check_float("combined_with", saved.get("combined_with", 0.0), least=0)
+            uncombined = [check_integer("uncombined_rows", row, least=0) for row in saved.get("uncombined_rows", [])]
+            if max(uncombined, default=-1) >= len(loaded.words):
+                raise ValueError(f"uncombined_rows has row {max(uncombined)} of {len(loaded.words)}")
         except (KeyError, TypeError, ValueError) as error:
             raise FormatError(
                 f"{os.fspath(path)} does not say how it was trained ({to_one_line(error)}); load it with "
@@ -706,7 +715,7 @@ class Word2Vec:
         integers = has_integer_keys(saved, loaded.words, path)
         weight = 0.0 if loaded.output is None else combined_with
         rows = loaded.vectors, loaded.output
-        model._state.adopt(loaded.words, loaded.counts, unk, *rows, integers, weight, loaded.positions)
+        model._state.adopt(loaded.words, loaded.counts, unk, *rows, integers, weight, loaded.positions, uncombined)
         return model
 
     @classmethod
@@ -873,6 +882,7 @@ class Word2Vec:
             "integer_keys": self.vocabulary is not None and self.vocabulary.integers,
             "row_exponent": self.settings.row_exponent,  # for people: what rate_exponent null came to
             "combined_with": self._state.combined_with,  # the target weight in the saved vectors
+            "uncombined_rows": self._state.uncombined_rows,  # but not in these
         }
 
 

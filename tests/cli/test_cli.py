@@ -118,6 +118,17 @@ def test_more_training_takes_new_options(run, corpus):
     assert "<u>" in model.wv and model.history[1].alpha == pytest.approx((model.alpha + 0.0001) / 2)
 
 
+@pytest.mark.parametrize("flags", [["--exact"], ["--update", "faulty"], ["--cbow-sum"], ["--objective", "sg"]], ids=str)
+def test_another_algorithm_has_its_own_window_unless_one_was_given(run, corpus, flags):
+    assert run("train", corpus, "-o", "own", *TRAIN, "--epochs", 1, "-q")[0] == 0
+    assert run("train", corpus, "-o", "given", *TRAIN, "--epochs", 1, "--window", 7, "-q")[0] == 0
+    for name in ("own", "given"):
+        assert run("train", corpus, "--from", name, "-o", f"{name}2", *flags, "--epochs", 1, "-q")[0] == 0
+    own, given = Word2Vec.load("own2"), Word2Vec.load("given2")
+    assert (own.window, given.window) == (5, 7)
+    assert own.alpha != Word2Vec.load("own").alpha
+
+
 def test_another_objective_does_not_continue_the_schedule_of_the_first(run, corpus):
     assert run("train", corpus, "-o", "m", *TRAIN, "--epochs", 1, "--total-epochs", 4, "-q")[0] == 0
     assert run("train", corpus, "--from", "m", "-o", "s", "--objective", "sg", "--epochs", 2, "-q")[0] == 0

@@ -92,9 +92,18 @@ def test_positions_are_tried_only_where_they_are_weighed():
     ]
 
 
+@pytest.mark.parametrize("positions", [[4, 0], Range(0, 4)], ids=str)
+def test_random_draws_have_positions_only_where_they_are_weighed(positions):
+    space = {"objective": ["cbow", "sg"], "update": ["correct", "faulty"], "positions": positions}
+    drawn = list_configurations(space, "random", draws=5, seed=2)
+    assert any(cell["positions"] for cell in drawn) and any(cell["objective"] == "sg" for cell in drawn)
+    for cell in drawn:
+        Settings(**cell)  # refuses others
+
+
 def test_a_sweep_knows_every_option_of_training():
     settings = {field.name for field in dataclasses.fields(Settings)} - {"seed", "workers"}
     assert set(SWEEPABLE) == settings | set(MODEL_OPTIONS) | {"vector_size", "sg"}
     assert set(FIXABLE) - set(SWEEPABLE) == {"tokenize", "lowercase", "text_field", "workers"}
     assert set(PYTHON_NAMES.values()) <= set(SWEEPABLE) and set(ZERO_ONE_SWITCHES) < set(SWEEPABLE)
-    assert DEFAULT_RATES == (0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3)
+    assert DEFAULT_RATES == (0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.45)

@@ -11,6 +11,8 @@ import pytest
 from mumon import Checkpoints, Word2Vec
 from mumon.errors import FormatError, OptionError
 from mumon.formats.checkpoint import read_checkpoint
+from mumon.training.callbacks import CallbackAny2Vec
+from mumon.training.model_state import ModelState
 from tests.samples import refused, small
 
 WORDS = [f"w{i}" for i in range(40)]
@@ -169,6 +171,104 @@ def test_frozen_rows_stay_as_they_were_given():
         model.train(SENTENCES, epochs=2, callbacks=[Look()])
         assert (model.wv.vectors[5] == 2).all()
     assert np.abs(model.wv.vectors[6]).max() > 0.1
+
+
+def freeze(model, row, lock=0):
+    model.wv.vectors_lockf = np.ones(40, np.float32)
+    model.wv.vectors_lockf[row] = lock
+
+
+@pytest.mark.parametrize("reload", [False, True], ids=["same object", "saved and loaded"])
+def test_rows_that_were_frozen_are_trained_further_from_where_they_are(tmp_path, reload):
+    model = Word2Vec(min_count=1, vector_size=24, sample=0, workers=1, target_weight=0.5, progress=False)
+    model.build_vocab(SENTENCES)
+    model.wv.vectors[5] = 2
+    freeze(model, 5)
+    model.train(SENTENCES, epochs=2)
+    context = [model.wv.index_to_key[5], "w6"]
+    chances = dict(model.predict_output_word(context, topn=40))
+    if reload:
+        model.save(tmp_path / "m.mumon")
+        model = Word2Vec.load(tmp_path / "m.mumon")
+    freeze(model, 5, 1)
+    assert dict(model.predict_output_word(context, topn=40)) == pytest.approx(chances, rel=1e-4)
+    model.train(SENTENCES, epochs=1, start_alpha=1e-6, end_alpha=1e-6)
+    model.target_weight = 0
+    np.testing.assert_allclose(model.wv.vectors[5], 2, atol=1e-4)
+
+
+def test_rows_that_are_frozen_after_training_stay_and_are_then_the_source_rows():
+    model = train(target_weight=0.5)
+    seen = model.wv.vectors[5].copy()
+    freeze(model, 5)
+    model.train(SENTENCES, epochs=1)
+    assert model.wv.vectors[5].tobytes() == seen.tobytes()
+    freeze(model, 5, 1)
+    model.target_weight = 0
+    assert model.wv.vectors[5].tobytes() == seen.tobytes()
+
+
+@pytest.mark.parametrize(("weight", "other"), [(0.3, 0), (0, 0.3), (0.3, 1)])
+def test_a_callback_may_look_at_another_weight(weight, other):
+    class Change:
+        def on_epoch_end(self, model):
+            model.target_weight = other
+            self.seen = model.wv.vectors.copy()
+            if len(model.history) < 3:
+                model.target_weight = weight
+
+    change = Change()
+    model = train(callbacks=[change], target_weight=weight)
+    raw = train(target_weight=0)
+    np.testing.assert_allclose(model.syn1neg, raw.syn1neg, atol=1e-5)
+    np.testing.assert_allclose(change.seen, combine(raw, other), atol=1e-5)
+    assert model.target_weight == other
+    np.testing.assert_allclose(model.wv.vectors, combine(raw, other), atol=1e-5)
+
+
+def test_callbacks_without_a_method_for_an_event_cost_no_copy(monkeypatch):
+    shown = []
+    whole = ModelState.shown_combined
+    monkeypatch.setattr(ModelState, "shown_combined", lambda state: shown.append(1) or whole(state))
+
+    class End(CallbackAny2Vec):
+        def on_epoch_end(self, model):
+            pass
+
+    train(callbacks=[End()], epochs=2)
+    assert len(shown) == 2
+
+
+def test_other_target_rows_leave_the_source_rows_as_they_are():
+    model, raw = train(target_weight=0.5), train(target_weight=0)
+    model.syn1neg = np.ones_like(model.syn1neg)
+    np.testing.assert_allclose(model.wv.vectors, raw.wv.vectors + np.float32(0.5), atol=1e-6)
+    model.target_weight = 0
+    np.testing.assert_allclose(model.wv.vectors, raw.wv.vectors, atol=1e-6)
+    model.syn1neg[3] = 2  # in place, where no vectors depend on it
+
+
+def test_target_rows_that_are_in_the_vectors_are_not_changed_in_place():
+    with pytest.raises(ValueError, match="read-only"):
+        train(target_weight=0.5).syn1neg[3] = 2
+
+
+def test_a_run_can_be_resumed_with_another_weight(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        train(checkpoints=Checkpoints(tmp_path / "c", every="1k"), callbacks=[Stop()], epochs=4)
+    options = {"target_weight": 1, "epochs": 4}
+    resumed = train(checkpoints=Checkpoints(tmp_path / "c", every="never", resume=True), **options)
+    assert resumed.wv.vectors.tobytes() == train(**options).wv.vectors.tobytes()
+
+
+@pytest.mark.parametrize("rows", [[40], [-1], ["a"], 3, [1.5]], ids=str)
+def test_damaged_rows_without_the_weight_are_one_sentence(tmp_path, rows):
+    train().save(tmp_path / "bad.mumon")
+    path = tmp_path / "bad.mumon" / "config.json"
+    config = json.loads(path.read_text())
+    config["training"]["uncombined_rows"] = rows
+    path.write_text(json.dumps(config))
+    refused(lambda: Word2Vec.load(tmp_path / "bad.mumon"), "does not say how it was trained", error=FormatError)
 
 
 def test_words_predicted_from_a_context_do_not_depend_on_the_weight():

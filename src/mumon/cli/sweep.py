@@ -47,7 +47,7 @@ def sweep(
     lr: Annotated[
         str | None,
         _list_option(
-            "--lr --alpha", "First learning rates (default, if no other list: 0.025,0.05,0.075,0.1,0.15,0.2,0.3)."
+            "--lr --alpha", "First learning rates (default, if no other list: 0.025,0.05,0.075,0.1,0.15,0.2,0.3,0.45)."
         ),
     ] = None,
     epochs: Annotated[str | None, _list_option("--epochs", "Passes over the corpus.")] = None,

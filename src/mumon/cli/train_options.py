@@ -63,7 +63,9 @@ Positions = Annotated[
     option("--positions", "Learn weights of this many groups of distances to each side, e.g. 4 (default: 0).", min=0),
 ]
 Dim = Annotated[int | None, option("--dim --vector-size", "Dimensions of the vectors (default: 100).", min=1)]
-Window = Annotated[int | None, option("--window", "Words to each side (default: 10; sg, exact, faulty: 5).", min=1)]
+Window = Annotated[
+    int | None, option("--window", "Words to each side (default: 10; sg, exact, faulty, sum: 5).", min=1)
+]
 FixedWindow = Annotated[bool | None, option("--fixed-window", "Always use the full window.")]
 Negative = Annotated[int | None, option("--negative", "Noise words per target (default: 5).", min=1)]
 SharedNegatives = Annotated[
@@ -78,7 +80,7 @@ TargetWeight = Annotated[
     float | None,
     option(
         "--target-weight",
-        "Vectors are source + this × target rows (default: 0.25; positions: 0.5; sg, exact, faulty: 0).",
+        "Vectors are source + this × target rows (default: 0.25; positions: 0.5; sg, exact, faulty, sum: 0).",
         min=0,
     ),
 ]

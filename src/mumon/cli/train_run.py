@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from mumon.utils.progress import Progress
     from mumon.word2vec import Word2Vec
 
+ALGORITHM = ("objective", "update", "cbow_mean", "exact")  # settings that decide the default window and rate
+
 
 class CheckpointOptions(NamedTuple):
     """When checkpoints are written, and what happens to an unfinished run."""
@@ -142,19 +144,18 @@ def open_model(from_: str, model_options: dict[str, Any], progress: Progress) ->
     if model_options.get("objective", before.objective) != before.objective:  # which has numbers of its own
         for name in ("shared_negatives", "batch"):
             model_options.setdefault(name, None)
-        if before.window == replace(before, window=None).window:  # type: ignore[arg-type]
-            model_options.setdefault("window", None)
         model_options.setdefault("positions", 0)
+    changed = any(model_options.get(name, getattr(before, name)) != getattr(before, name) for name in ALGORITHM)
+    if changed and before.window == replace(before, window=None).window:  # type: ignore[arg-type]
+        model_options.setdefault("window", None)
     model.settings = replace(
         before, **{f.name: model_options[f.name] for f in fields(Settings) if f.name in model_options}
     )
     model.text = replace(
         model.text, **{f.name: model_options[f.name] for f in fields(TextOptions) if f.name in model_options}
     )
-    if any(
-        getattr(model.settings, name) != getattr(before, name) for name in ("objective_record", "update", "cbow_mean")
-    ):
-        model.alpha = None  # another objective has another rate, on a schedule of its own
+    if any(getattr(model.settings, name) != getattr(before, name) for name in ("objective_record", *ALGORITHM)):
+        model.alpha = None  # another algorithm has another rate, on a schedule of its own
         model_options.setdefault("total_epochs", model_options.get("epochs", model.epochs))
     for name in MODEL_OPTIONS:
         if name in model_options:

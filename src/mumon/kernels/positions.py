@@ -6,8 +6,8 @@ Row g of `weights` (2G, D) is d_g. The rows are in the order of the text, and th
 of the centre. Each side has G groups, with the distances 1, 2, 3-4, 5-8 …; the last takes all that are left. Groups
 that a window does not reach are empty. The weights learn at the rate `weight_rate` · alpha, all rows alike.
 
-A call works on a copy of the weights and at its end adds what has changed to those that threads share: they would else
-write the same few cache lines after every window. The other arguments, and what is returned, are those of `cbow`.
+A call works on a copy of the weights and at its end adds what has changed to those that threads share: otherwise they
+would write the same few cache lines after every window. The other arguments, and what is returned, are those of `cbow`.
 """
 
 from __future__ import annotations

@@ -62,6 +62,12 @@ def call(callbacks: Iterable[Any], event: str, model: Any) -> None:
             method(model)
 
 
+def _handles(callback: Any, event: str) -> bool:
+    """Return whether a callback has a method for an event that is not the empty one of the base class."""
+    method = getattr(callback, event, None)
+    return method is not None and getattr(method, "__func__", None) is not getattr(CallbackAny2Vec, event)
+
+
 class CallbackWatcher:
     """Keeps a model's history and schedule in step with its training, and calls the callbacks.
 
@@ -85,7 +91,7 @@ class CallbackWatcher:
 
     def call(self, event: str) -> None:
         """Call the callbacks, and let training continue with what they may have changed."""
-        if self._callbacks:
+        if any(_handles(callback, event) for callback in self._callbacks):  # showing them the vectors takes a copy
             with self._state.shown_combined():
                 call(self._callbacks, event, self._model)
                 self._state.take_over_values(self._words)

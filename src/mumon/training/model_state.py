@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -50,7 +50,8 @@ class ModelState:
 
     What users get are vectors from both sides of the model: source + λ · target rows, with the target weight λ. They
     take the place of the source rows when training ends, and give it back when more training begins (`combine`), so
-    that no third matrix is needed. Rows that the user has frozen stay as they are.
+    that no third matrix is needed. Rows that the user has frozen stay as they are: nothing is added to them, and
+    nothing is subtracted once they may move again.
 
     Users may change `wv`: add words, sort it, set counts or another matrix. `take_over_changes` then makes that the
     state of the model, before the next training, saving or question to the output matrix.
@@ -78,6 +79,7 @@ class ModelState:
         self.vector_size, self.settings, self.on_disk, self.progress = vector_size, settings, on_disk, progress
         self.vocabulary = None
         self.combined_with = 0.0  # the λ in the rows of `wv`; 0 during training, when they are the source rows
+        self._uncombined: NDArray[np.bool_] | None = None  # rows that do not contain it, because they were frozen
         self._wv: WordVectors
         self._view: Matrix | None = None  # the source rows without padding, as `wv` has them
 
@@ -147,7 +149,7 @@ class ModelState:
         if self.weights is not None:
             self.weights[:] = 1
         self.fit_shared_weights()
-        self.combined_with = 0.0
+        self.combined_with, self._uncombined = 0.0, None
         self._wv.fill_norms(force=True)
 
     def predict_words(self, rows: list[int]) -> NDArray[np.float32]:
@@ -155,10 +157,11 @@ class ModelState:
 
         Weights of positions are left out: the words of a bag are at no position.
         """
-        source, moving = self.wv.vectors[rows], self._find_moving_rows()
-        add_scaled_rows(source, self.output[rows], -self.combined_with, None if moving is None else moving[rows])
+        source, output = self.wv.vectors[rows], self.output
+        combined = None if self._uncombined is None else ~self._uncombined[rows]
+        add_scaled_rows(source, output[rows], -self.combined_with, combined)
         h = source.sum(axis=0, dtype=np.float64)
-        scores = self.output @ (h / len(rows) if self.settings.cbow_mean else h).astype(np.float32)
+        scores = output @ (h / len(rows) if self.settings.cbow_mean else h).astype(np.float32)
         weights = np.exp(scores - scores.max())  # gensim's overflow where scores are large
         return np.asarray(weights / weights.sum(), np.float32)
 
@@ -208,6 +211,8 @@ class ModelState:
             self._carry_attributes(wv, np.arange(len(vocabulary)) if vectors is not None else known)
             self._wv.__dict__.update(wv.__dict__)  # the same object: programs hold on to `model.wv`
         self.vocabulary, self.source, self.target, self._view = vocabulary, source, target, self._wv.vectors
+        if self._uncombined is not None:
+            self._uncombined = np.where(known < 0, False, self._uncombined[known])
         if old is None:
             self.weights = None  # those of words that were forgotten
             self.fit_shared_weights()
@@ -222,6 +227,7 @@ class ModelState:
         integers: bool = False,
         combined_with: float = 0.0,
         weights: Matrix | None = None,
+        uncombined_rows: Sequence[int] = (),
     ) -> None:
         """Take words and rows from elsewhere, in their order.
 
@@ -239,6 +245,8 @@ class ModelState:
             The target weight that the rows of `vectors` contain.
         weights
             The weights that all words share, without padding; by default they begin at 1, if the objective has any.
+        uncombined_rows
+            Rows of `vectors` that do not contain the target weight, because they were frozen.
         """
         rows = self._count_shared_weights()
         if weights is not None and weights.shape != (rows, self.vector_size):
@@ -246,8 +254,12 @@ class ModelState:
                 f"the model has weights of {len(weights)} positions where its settings ask for {rows}; save it again"
             )
         counts = np.zeros(len(words), np.int64) if counts is None else counts
+        self._uncombined = None
         self.set_vocabulary(Vocabulary(words, counts, unk, integers), vectors, output)
         self.combined_with, self.weights = combined_with, None
+        if len(uncombined_rows):
+            self._uncombined = np.zeros(len(words), bool)
+            self._uncombined[list(uncombined_rows)] = True
         self.fit_shared_weights()
         if weights is not None and self.weights is not None:
             self.weights[:, : self.vector_size] = weights
@@ -312,8 +324,8 @@ class ModelState:
             return
         self.weights = make_shared_weights(rows, self.vector_size) if rows else None
         if before and progress is not None:
-            now = f"{rows} that are asked for begin at 1" if rows else "0 that are asked for leave all places alike"
-            progress.note(f"the model had weights of {before} groups of positions: the {now}")
+            now = f"new ones for {rows} groups begin at 1" if rows else "training continues without them"
+            progress.note(f"the learned weights of {before} groups of positions are dropped; {now}")
 
     def _count_shared_weights(self) -> int:
         return self.settings.objective_record.weight_rows(self.settings)
@@ -333,13 +345,32 @@ class ModelState:
         self.take_over_changes()
         if weight is None:
             weight = self.settings.used_target_weight
+        moving, before = self._find_moving_rows(), self._uncombined
+        if before is not None:  # they contain nothing yet; whether they are still frozen may have changed
+            add_scaled_rows(self.source, self.target, weight, before if moving is None else before & moving)
         if weight != self.combined_with:
             doing, done = "combining both sides of the model", "combined the {:,} rows of both sides"
             filled = FillProgress(self.source, 1, progress or Progress(), doing, done)
-            add_scaled_rows(self.source, self.target, weight - self.combined_with, self._find_moving_rows(), filled)
+            chosen = moving if before is None else ~before if moving is None else ~before & moving
+            add_scaled_rows(self.source, self.target, weight - self.combined_with, chosen, filled)
             filled.finish()
-            self.combined_with = weight
+            self._uncombined = None if moving is None or not weight else ~moving
+        elif before is not None:
+            self._uncombined = None if moving is None else before & ~moving
+        self.combined_with = weight
         self._wv.fill_norms(force=True)
+
+    def set_output(self, rows: Matrix) -> None:
+        """Set the output rows; the source rows stay what they are, and `wv` has its share of the new output rows."""
+        weight = self.combined_with
+        self.combine(0.0)
+        self.target[:, : self.vector_size] = rows
+        self.combine(weight)
+
+    @property
+    def uncombined_rows(self) -> list[int]:
+        """The rows of `wv` that do not contain the target weight, because they were frozen."""
+        return [] if self._uncombined is None else np.flatnonzero(self._uncombined).tolist()
 
     @contextmanager
     def shown_combined(self) -> Iterator[None]:
@@ -348,20 +379,22 @@ class ModelState:
         Training then continues with the same source rows to the bit, but for rows that the code has changed. That
         takes a copy of the source rows for as long as the code runs.
         """
-        weight, moving = self.settings.used_target_weight, self._find_moving_rows()
-        if not weight:
-            yield
-            return
-        source, before = self.source, allocate_matrix(len(self.source), self.vector_size, self.on_disk)
-        before[:] = source
-        self.combine(weight)
+        weight, moving, source, before = self.settings.used_target_weight, self._find_moving_rows(), self.source, None
+        if weight:
+            before = allocate_matrix(len(source), self.vector_size, self.on_disk)
+            before[:] = source
+            self.combine(weight)
         try:
             yield
         finally:
-            if self.source is source:
-                self._take_back(before, weight, moving)
-            else:  # other words, which end the training; a checkpoint still needs the rows from before
-                source[:] = before
+            if self.source is not source:  # other words, which end the training
+                if before is not None:
+                    source[:] = before  # a checkpoint still needs them
+            else:
+                if self.combined_with != weight:  # the code has set another
+                    self.combine(weight)
+                if before is not None:
+                    self._take_back(before, weight, moving)
 
     def _take_back(self, before: Matrix, weight: float, moving: NDArray[np.bool_] | None) -> None:
         """Make the rows of `wv` source rows again: those from before, to the bit, where they have not been changed."""
@@ -369,8 +402,9 @@ class ModelState:
         chosen = np.ones(len(before), bool) if still_moving is None else still_moving
         same = find_unchanged_rows(self.source, self.target, weight, before, moving)
         move_rows(before, self.source, np.where(same & chosen, np.arange(len(before)), -1))
-        add_scaled_rows(self.source, self.target, -weight, ~same & chosen)
-        self.combined_with = 0.0
+        combined = np.ones(len(before), bool) if self._uncombined is None else ~self._uncombined
+        add_scaled_rows(self.source, self.target, -weight, ~same & chosen & combined)
+        self.combined_with, self._uncombined = 0.0, None
         self._wv.fill_norms(force=True)
 
     def _find_moving_rows(self) -> NDArray[np.bool_] | None:

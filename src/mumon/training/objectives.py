@@ -407,7 +407,7 @@ SKIPGRAM = Objective(
     gradients=lambda options, contexts: (contexts, contexts),
     write_delay=lambda options, sentence: 0,
     buffer_bytes=_skipgram_buffer_bytes,
-    # λ stays 0: 0.125 gained a point on sentences, and lost half a point or more on words and STS-B of small texts.
+    # λ stays 0: 0.125 gained a point on sentences of a large text, and lost as much on STS-B of two small ones.
 )
 
 

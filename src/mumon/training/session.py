@@ -41,6 +41,8 @@ NOT_OF_THE_RUN = (
     "planned_epochs",
     "row_exponent",
     "combined_with",
+    "uncombined_rows",
+    "target_weight",
     "workers",
     "comment",
     "integer_keys",
@@ -230,7 +232,7 @@ class TrainingSession:
 
     @contextmanager
     def _separate_sides(self) -> Iterator[None]:
-        """Train source and target rows; afterwards, also if training fails, users get the vectors from both sides."""
+        """Train source and target rows; afterwards, even if training fails, users get the vectors from both sides."""
         self._state.combine(0.0, self._progress)
         try:
             yield

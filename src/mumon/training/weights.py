@@ -49,7 +49,7 @@ class FillProgress:
     matrix
         One of them.
     passes
-        How often its rows are gone through.
+        How many times all its rows are visited.
     progress
         Where to report.
     doing, done
@@ -134,7 +134,7 @@ def add_scaled_rows(
     chosen
         Which rows to change; None for all.
     report
-        Called with the number of rows that were gone through.
+        Called with the number of rows that were visited.
     """
     for part in _parts(matrix):
         change = np.float32(factor) * other[part]

@@ -19,8 +19,8 @@ from mumon.utils.validation import check_float, check_integer
 Search = Literal["grid", "random"]
 Options = dict[str, Any]
 
-# The paper's rates and three higher ones: on corpora of moderate size the correct update is best above 0.1.
-DEFAULT_RATES = (0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3)
+# The paper's rates and four higher ones: the smaller the corpus, the higher the best rate of the correct update.
+DEFAULT_RATES = (0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.45)
 
 # Options with numbers, and the least value of each.
 WHOLE_NUMBERS = {
@@ -289,7 +289,7 @@ def list_configurations(
     if search == "grid":
         lists = [values for values in space.values() if isinstance(values, list)]
         cells = [dict(zip(space, cell, strict=True)) for cell in itertools.product(*lists)]
-        return [cell for cell in cells if not _is_repeat(cell, space)]
+        return [cell for cell in cells if not _is_refused(cell, space) and not _is_repeat(cell, space)]
     if search != "random":
         raise OptionError(f"search is {search!r}; it must be grid or random")
     if draws is None:
@@ -299,17 +299,24 @@ def list_configurations(
 
 def _is_repeat(cell: Options, space: Space) -> bool:
     """Return whether another cell trains the same: for skip-gram `update` means nothing, for exact kernels `batch`."""
-    objective = find_objective(cell.get("objective", OBJECTIVES[cell.get("sg", 0)]))
+    objective = _find_objective(cell)
     idle = [*objective.unused_options, *(NOT_WITH_EXACT if cell.get("exact") else ())]
-    if cell.get("positions") and 0 in space["positions"] and not _takes_positions(cell, objective):  # type: ignore[operator]
-        return True
     return any(cell[name] != space[name][0] for name in idle if name in cell)  # type: ignore[index]
 
 
-def _takes_positions(cell: Options, objective: Objective) -> bool:
-    """Return whether a cell may have weights of positions; `Settings` refuses them otherwise."""
-    record = objective.positional
-    return record is not None and cell.get("update", "correct") in record.updates and bool(cell.get("cbow_mean", 1))
+def _is_refused(cell: Options, space: Space) -> bool:
+    """Return whether a cell has weights of positions that its objective or update has not, beside cells without."""
+    if not cell.get("positions"):
+        return False
+    listed = space["positions"]
+    if (listed.low if isinstance(listed, Range) else min(listed)) > 0:
+        return False  # all cells have weights: `Settings` says what is wrong
+    record = _find_objective(cell).positional
+    return record is None or cell.get("update", "correct") not in record.updates or not cell.get("cbow_mean", 1)
+
+
+def _find_objective(cell: Options) -> Objective:
+    return find_objective(cell.get("objective", OBJECTIVES[cell.get("sg", 0)]))
 
 
 def _draw_configurations(space: Space, draws: int, seed: int) -> Iterator[Options]:
@@ -318,10 +325,12 @@ def _draw_configurations(space: Space, draws: int, seed: int) -> Iterator[Option
     misses = 0
     while misses < MOST_MISSES:
         cell = tuple(_draw_value(source, name, values) for name, values in space.items())
-        misses = misses + 1 if cell in seen else 0
-        if cell not in seen:
+        options = dict(zip(space, cell, strict=True))
+        new = cell not in seen and not _is_refused(options, space)
+        misses = 0 if new else misses + 1
+        if new:
             seen.add(cell)
-            yield dict(zip(space, cell, strict=True))
+            yield options
     raise OptionError(f"only {len(seen)} different configurations can be drawn, not {draws}; ask for fewer")
 
 
