@@ -7,7 +7,7 @@ Trains the defaults of both commits on texts of several sizes, German text, item
 questions; on the whole Wikipedia corpus, trains networks on their vectors (SST-2, NER). Differences are of the same
 seeds, ± half of the 95 % interval over seeds (Student's t). Results go to benchmarks/results/defaults.json, and as
 Markdown to standard output. What is already in that file is kept (remove it to measure everything again), and FOLDER
-keeps the vectors, so the same command resumes after an interruption.
+keeps the vectors, so the same command resumes after an interruption (another commit needs another folder).
 """
 
 from __future__ import annotations
@@ -265,10 +265,12 @@ def main() -> None:
             name: [{key: round(value, 3) for key, value in scores.items()} for scores in each]
             for name, each in found.items()
         }
-        record["results"][data.name] = {"scores": rounded, "comparisons": pairs}
+        commit = describe_run()["commit"]
+        record["results"][data.name] = {"commit": commit, "scores": rounded, "comparisons": pairs}
         options.output.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     if "networks" not in record:
-        record["networks"] = measure_networks(options.folder, options.before)
+        commit = describe_run()["commit"]
+        record["networks"] = {"commit": commit, **measure_networks(options.folder, options.before)}
     options.output.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     print(format_markdown(record["results"]))
 

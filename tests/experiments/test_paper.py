@@ -302,8 +302,8 @@ def test_a_report_is_rendered_on_the_command_line_and_measures_nothing(small, tm
     monkeypatch.setattr("mumon.experiments.paper.run.ExperimentContext", None)
     code, out, err = run(capfd, monkeypatch, "--render", "-o", str(tmp_path / "report"))
     assert code == 0 and "index.html" in out, err
-    code, _, err = run(capfd, monkeypatch, "norms", "--render", "-o", str(tmp_path / "report"))
-    assert code == 1 and "--render writes all sections again, and 1 were named; leave the names out" in err
+    code, _, err = run(capfd, monkeypatch, "norms", "--render", "--more", "x.txt", "-o", str(tmp_path / "report"))
+    assert code == 1 and "--render measures nothing" in err and "leave out --more and NAMES" in err
     code, _, err = run(capfd, monkeypatch, "--render", "-o", str(tmp_path / "nowhere"))
     assert code == 1 and "holds 0 experiments of a report" in err
 

@@ -116,9 +116,26 @@ def test_a_sweep_judges_each_window_and_rate_by_its_best_weight(context, monkeyp
 def test_a_swept_rate_falls_with_the_text_as_the_default_does(context, monkeypatch):
     small, large = context.part(100), context.part(None)
     swept = sides.SideSweep(10, {10: bracket_best_rate(0.4, lambda rate: run_with(-abs(rate - 0.4)))})
-    assert growth.move_rate(context, "SG", swept, small, small) == 0.4
+    assert growth.choose_rate(context, "SG", swept, small, small) == 0.4
     monkeypatch.setattr(ExperimentContext, "default_rate", lambda *a, **k: 0.05 if a[2] is large else 0.2)
-    assert growth.move_rate(context, "SG", swept, small, large) == 0.1
+    assert growth.choose_rate(context, "SG", swept, small, large) == 0.1
+
+
+def test_where_the_default_falls_no_further_other_rates_are_tried(context, monkeypatch):
+    small, large = context.part(100), context.part(None)
+    swept = sides.SideSweep(10, {10: bracket_best_rate(0.4, lambda rate: run_with(-abs(rate - 0.4)))})
+    seeds = set()
+
+    def train(context, system, part, seed=1, alpha=0.0, window=5):
+        assert part is large and window == 10
+        seeds.add(seed)
+        return {0.0: run_with(-abs(np.log2(alpha / 0.1)))}
+
+    monkeypatch.setattr(growth, "train_sides", train)
+    monkeypatch.setattr(growth, "has_lowest_rate", lambda system, tokens: True)
+    monkeypatch.setattr(ExperimentContext, "default_rate", lambda *a, **k: 0.2)
+    assert growth.choose_rate(context, "SG", swept, small, large) == 0.1
+    assert seeds == {sides.FIRST_SEED}
 
 
 def test_the_default_of_the_report_is_what_a_user_gets(context):

@@ -76,16 +76,19 @@ def paper(
     Example: mumon paper all --scale medium --corpus wiki.txt -o report
     """
     from mumon.errors import TrainingError
+    from mumon.experiments.paper import render_paper
 
     progress = options.reporter(quiet)
-    if estimate or (scale == "full" and corpus):
+    if render:
+        _refuse_beside_render({"--estimate": estimate, "--corpus": corpus, "--c4": c4, "--more": more, "NAMES": names})
+    elif estimate or (scale == "full" and corpus):
         texts = {"corpus": corpus or [], "c4": c4 or [], "more": more or []}
         _estimate(names or ["all"], scale, texts, workers, progress, json and estimate)
     if estimate:
         return
     asked: dict[str, Any] = {"scale": scale, "corpus": corpus, "output": output, "cache": cache, "extrinsic": extrinsic}
     asked |= {"bench": bench, "c4": c4, "more": more, "threads": workers, "command": _command(), "progress": progress}
-    report = _render(names, output, bench) if render else _run(names or ["all"], asked, progress)
+    report = render_paper(output, bench) if render else _run(names or ["all"], asked, progress)
     if json:
         import json as json_
 
@@ -97,13 +100,16 @@ def paper(
         raise TrainingError(f"{len(report.failed)} experiments failed, the first is {first}: {reason}")
 
 
-def _render(names: list[str] | None, output: str, bench: str | None) -> PaperReport:
+def _refuse_beside_render(given: dict[str, Any]) -> None:
+    """Refuse what says what to measure, where nothing is measured."""
     from mumon.errors import OptionError
-    from mumon.experiments.paper import render_paper
 
-    if names:
-        raise OptionError(f"--render writes all sections again, and {len(names)} were named; leave the names out")
-    return render_paper(output, bench)
+    unused = [name for name, value in given.items() if value]
+    if unused:
+        raise OptionError(
+            f"--render measures nothing and writes all sections again, and {len(unused)} options say what to measure; "
+            f"leave out {' and '.join(unused)}"
+        )
 
 
 def _run(names: list[str], asked: dict[str, Any], progress: Progress) -> PaperReport:

@@ -225,6 +225,10 @@ def _is_improved(options: ObjectiveOptions) -> bool:
     return options.update == "correct" and options.cbow_mean and not options.exact
 
 
+def _choose_cbow_window(options: ObjectiveOptions) -> int:
+    return 10 if _is_improved(options) else USUAL_WINDOW
+
+
 def _choose_cbow_rates(options: ObjectiveOptions) -> RateRule:
     if _is_improved(options):
         return CBOW_RATES["both sides"]
@@ -336,7 +340,7 @@ POSITIONAL_CBOW = Objective(
     write_delay=lambda options, sentence: min(2 * options.window, sentence),
     buffer_bytes=_positional_buffer_bytes,
     # Chosen on dev halves (docs/explanation/positions.md).
-    window=lambda options: 10 if _is_improved(options) else USUAL_WINDOW,
+    window=_choose_cbow_window,
     target_weight=lambda options: 0.5 if _is_improved(options) else 0.0,
     weight_rows=count_position_weights,
     weight_rate=POSITION_RATE,
@@ -365,7 +369,7 @@ CBOW = Objective(
     buffer_bytes=cbow_buffer_bytes,
     # Chosen on dev halves, for the mean and the correct update (docs/explanation/both-sides.md): a wide window costs
     # the fast kernel next to nothing. Those who ask for the paper's algorithm or for word2vec.c's get theirs.
-    window=lambda options: 10 if _is_improved(options) else USUAL_WINDOW,
+    window=_choose_cbow_window,
     target_weight=lambda options: 0.25 if _is_improved(options) else 0.0,
     positional=POSITIONAL_CBOW,
 )

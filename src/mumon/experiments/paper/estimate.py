@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from mumon.corpus import EncodedCorpus
 from mumon.estimate.report import format_time
 from mumon.experiments.paper import both_sides, curves, extrinsic, intrinsic, norms, position_weights, rates, sizes
-from mumon.experiments.paper.runs import POSITIONS, SYSTEMS
+from mumon.experiments.paper.runs import POSITIONS, SYSTEMS, has_lowest_rate
 from mumon.experiments.paper.scales import WINDOWS, Scale
 from mumon.experiments.paper.sides import DEFAULT_SYSTEM
 from mumon.experiments.paper.sweeps import FEWEST_RATES
@@ -182,8 +182,8 @@ def _list_trainings(
         for window, count in ((scale.window, FEWEST_RATES + scale.seeds), (2 * scale.window, FEWEST_RATES)):
             for _ in range(count):
                 yield "both-sides", system, tokens(scale.table_sentences), scale.dim, window, False
-        for _ in range(scale.fewer_seeds):
-            for each in grown:
+        for each in grown:
+            for _ in range(scale.fewer_seeds + (FEWEST_RATES - 1) * has_lowest_rate(system, each)):
                 yield "growth", system, each, *usual
     default = (scale.dim, Word2Vec().settings.window, False)  # beside the systems at their best
     for _ in range(scale.seeds):

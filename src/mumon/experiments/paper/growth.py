@@ -19,16 +19,18 @@ from mumon.experiments.paper.results import (
     Verdict,
     judge_at_least,
 )
-from mumon.experiments.paper.runs import POSITIONS
+from mumon.experiments.paper.runs import POSITIONS, TrainedRun, has_lowest_rate
 from mumon.experiments.paper.sides import (
+    FIRST_SEED,
     SideSweep,
     choose_weight,
     label_default,
     sweep_sides,
     train_default,
     train_side_seeds,
+    train_sides,
 )
-from mumon.experiments.paper.sweeps import round_rate
+from mumon.experiments.paper.sweeps import bracket_best_rate, get_dev_score, round_rate
 
 OURS, RIVALS = "CBOW correct", tuple(name for name in SYSTEMS if name != "CBOW correct")
 APART = 1.06  # between the curves of a figure, along the axis of sizes
@@ -47,7 +49,7 @@ def measure(context: ExperimentContext) -> dict[str, Any]:
         alone: dict[str, Runs] = {}
         for system in SYSTEMS:
             window = swept[system].window
-            rate = move_rate(context, system, swept[system], middle, part)
+            rate = choose_rate(context, system, swept[system], middle, part)
             by_weight = train_side_seeds(context, system, part, rate, window, context.scale.fewer_seeds)
             weight = choose_weight(by_weight)
             runs[system], alone[system] = by_weight[weight], by_weight[SOURCE]
@@ -75,11 +77,12 @@ def measure(context: ExperimentContext) -> dict[str, Any]:
     return {"dim": context.scale.dim, "rows": rows, "changes": changes, "more": bool(context.more)}
 
 
-def move_rate(context: ExperimentContext, system: str, swept: SideSweep, middle: Part, part: Part) -> float:
-    """Return the rate of a system on another part than the one it was swept on.
+def choose_rate(context: ExperimentContext, system: str, swept: SideSweep, middle: Part, part: Part) -> float:
+    """Choose the rate of a system on another part than the one it was swept on.
 
     A sweep at every size would take most of the time. Instead the best rate has the same ratio to the default at every
-    size, since the default falls with the size as sweeps have shown.
+    size, since the default falls with the size as sweeps have shown. Only where it has reached its lower bound and
+    falls no further are other rates tried, on the dev halves and with the first of the seeds that count.
 
     Parameters
     ----------
@@ -94,8 +97,18 @@ def move_rate(context: ExperimentContext, system: str, swept: SideSweep, middle:
     -------
     float
     """
+    if part.tokens == middle.tokens:
+        return swept.rate
     there, here = (context.default_rate(system, text, window=swept.window) for text in (middle, part))
-    return round_rate(swept.rate * here / there) if part.tokens != middle.tokens else swept.rate
+    moved = round_rate(swept.rate * here / there)
+    if not has_lowest_rate(system, part.tokens * context.scale.epochs):
+        return moved
+
+    def train(rate: float) -> TrainedRun:
+        runs = train_sides(context, system, part, seed=FIRST_SEED, alpha=rate, window=swept.window)
+        return max(runs.values(), key=get_dev_score)
+
+    return bracket_best_rate(moved, train).rate
 
 
 def list_parts(context: ExperimentContext) -> list[Part]:
@@ -136,7 +149,8 @@ def build_section(data: dict[str, Any]) -> Section:
         "Both sides of the model, by corpus size",
         "Beyond the paper: mumon's default algorithm on the first sentences of the corpus, larger and larger parts"
         f"{more}; {data['dim']} dimensions. Every system has the window that “Both sides of the model” found best "
-        f"({windows}), and its best rate there, which falls with the size of the text as the default does. λ is chosen "
+        f"({windows}), and its best rate there, which falls with the size of the text as the default does (where the "
+        "default has reached its lower bound, other rates are tried on the dev halves). λ is chosen "
         f"at every size on the dev halves; what counts are the test halves; {' or '.join(map(str, seeds))} seeds.",
         _judge(data),
         [_build_table(data)],

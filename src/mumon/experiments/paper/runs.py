@@ -17,13 +17,14 @@ from mumon import __version__
 from mumon.errors import FormatError, PeerError, TrainingError
 from mumon.evaluation.bootstrap import Outcome
 from mumon.experiments.bench.systems import find_peer_version
-from mumon.training.settings import Settings
+from mumon.word2vec import Word2Vec
 
 if TYPE_CHECKING:
     from mumon.evaluation import Report, Task
     from mumon.vectors.word_vectors import WordVectors
 
 HALVES = ("dev", "test")
+POSITIONS = "CBOW positions"
 # Options by the names that tables use.
 SYSTEMS: dict[str, dict[str, Any]] = {
     "gensim SG": {"sg": 1},
@@ -34,13 +35,22 @@ SYSTEMS: dict[str, dict[str, Any]] = {
     "CBOW correct": {},
     "CBOW faulty, exact": {"update": "faulty", "exact": True},
     "CBOW correct, exact": {"exact": True},
+    POSITIONS: {"positions": 4},
 }
-POSITIONS = "CBOW positions"
-if hasattr(Settings, "positions"):
-    SYSTEMS[POSITIONS] = {"positions": 4}
 # What every model of the paper's protocol is trained with: its vectors are the source vectors alone.
 SOURCE_OPTIONS: dict[str, Any] = {"target_weight": 0.0}
 GENSIM_RATE = 0.025  # its default, for both objectives
+
+
+def has_lowest_rate(system: str, tokens: float) -> bool:
+    """Return whether the default rate of a system, which falls with the number of tokens, has reached its bound.
+
+    >>> has_lowest_rate("SG", 10**7), has_lowest_rate("SG", 10**9)
+    (False, True)
+    """
+    settings = Word2Vec(**SYSTEMS[system]).settings
+    rule = settings.objective_record.rate_rule(settings)
+    return rule.at(tokens) <= rule.least
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 WEIGHTS = (0.0, 0.125, 0.25, 0.5, 1.0)  # λ
 DEFAULT_SYSTEM = "CBOW correct"  # what mumon trains by default
+FIRST_SEED = 2  # of those that count; sweeps have seed 1
 SourceAndSums = dict[float, TrainedRun]  # one training, by λ; 0 is the source side alone
 
 
@@ -121,7 +122,8 @@ def train_side_seeds(
     TrainingError
         If all of them diverge.
     """
-    trained = [train_sides(context, system, part, seed=seed, alpha=rate, window=window) for seed in range(2, seeds + 2)]
+    counted = range(FIRST_SEED, FIRST_SEED + seeds)
+    trained = [train_sides(context, system, part, seed=seed, alpha=rate, window=window) for seed in counted]
     whole = [runs for runs in trained if runs[WEIGHTS[0]].failed is None]
     if not whole:
         reason = trained[0][WEIGHTS[0]].failed
