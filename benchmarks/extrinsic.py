@@ -27,7 +27,7 @@ FILES = {
     "gensim CBOW": "gensim-cbow",
     "mumon skip-gram": "mumon-sg",
     "mumon CBOW, faulty": "mumon-cbow-faulty",
-    "mumon CBOW": "mumon-cbow",
+    "mumon CBOW": "mumon-cbow-default",
 }
 
 

@@ -17,7 +17,7 @@ from common import write_sentences
 from mumon.experiments.bench.systems import SYSTEMS
 from mumon.experiments.bench.work import Job, Work
 
-TRAINED_SYSTEMS = ("mumon-cbow", "mumon-cbow-faulty", "mumon-sg", "gensim-cbow", "gensim-sg")
+TRAINED_SYSTEMS = ("mumon-cbow-default", "mumon-cbow-faulty", "mumon-sg", "gensim-cbow", "gensim-sg")
 
 
 def train(system: str, job: Job) -> None:

@@ -324,7 +324,7 @@ def test_models_may_be_paths_and_lists_of_them(mirror, saved, tmp_path):
         ({"workers": 0}, "workers is 0"),
         ({"budget": "huge"}, "no budget is called 'huge'; the 2 are small, full"),
         ({"baselines": ("bert",)}, "no baseline is called 'bert'; the 2 are random, glove"),
-        ({"tasks": []}, "0 tasks were given; the 4 are sst2, qnli, mnli, ner"),
+        ({"tasks": []}, "0 tasks were given; the 5 are sst2, qnli, mnli, ner, ner-frozen"),
         ({"models": {}}, "0 models were given"),
         ({"models": {"m": []}}, "m has vectors for 0 seeds, but there are 1 seeds"),
         ({"models": {"random": "good"}, "baselines": ("random",)}, "'random' is the name of a model and of a baseline"),
@@ -434,7 +434,7 @@ def test_the_command_shows_tables_json_and_csv(mirror, saved, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--extrinsic", "wnli"), "'wnli' is not an extrinsic task; the 4 are sst2, qnli, mnli, ner"),
+        (("--extrinsic", "wnli"), "'wnli' is not an extrinsic task; the 5 are sst2, qnli, mnli, ner, ner-frozen"),
         (("--extrinsic", "sst2", "--tasks", "men"), "--tasks and --extrinsic do not go together; run two commands"),
         (("--draws", 3), "--draws is for extrinsic tasks; name at least 1 of them (--extrinsic sst2,qnli,mnli,ner)"),
         (("--extrinsic", "sst2", "--baselines", "bert"), "no baseline is called 'bert'; the 2 are random, glove"),

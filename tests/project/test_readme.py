@@ -142,6 +142,28 @@ def test_the_table_of_real_tasks_is_that_of_the_committed_run():
     assert len(results["settings"]["seeds"]) >= 2 and results["tasks"][-1] == "ner-tuned"
 
 
+def test_the_default_in_real_tasks_is_that_of_the_committed_run():
+    results = json.loads((README.parent / "benchmarks/results/defaults.json").read_text())["networks"]
+    page = (README.parent / "docs/extrinsic.md").read_text()
+    found = [row[1:] for row in read_table(page, "| | SST-2 | NER |\n")[1:]]
+    scores = {(row["model"], row["task"]): row for row in results["scores"]}
+    gaps = {(row["a"], row["b"], row["task"]): row for row in results["comparisons"]}
+    assert results["tasks"] == ["sst2", "ner"] and len(results["settings"]["seeds"]) >= 3
+
+    def half(row):
+        return f"{(row['high'] - row['low']) / 2:.1f}"
+
+    expected = [
+        [f"{scores[model, task]['score']:.1f} ± {half(scores[model, task])}" for task in results["tasks"]]
+        for model in ("former CBOW", "CBOW", "former skip-gram")
+    ]
+    expected += [
+        [f"{gaps[a, 'CBOW', task]['difference']:+.1f} ± {half(gaps[a, 'CBOW', task])}" for task in results["tasks"]]
+        for a in ("former CBOW", "former skip-gram")
+    ]
+    assert found == [[cell.replace("-", "−") for cell in row] for row in expected]
+
+
 def test_the_table_of_other_data_is_that_of_the_committed_run():
     results = json.loads((README.parent / "benchmarks/results/defaults.json").read_text())["results"]
     page = (README.parent / "docs/explanation/both-sides.md").read_text()

@@ -15,7 +15,11 @@ VERSION = 1  # raise it when a change to networks, training or readers changes r
 PAIRS = ("qnli", "mnli")
 METRICS = {"sst2": "accuracy", "qnli": "accuracy", "mnli": "accuracy", "ner": "F1", "ner-tuned": "F1"}
 DATA = {task: task.split("-")[0] for task in METRICS}  # the data of a task
-TASK_VARIANTS = {"sst2": ("sst2",), "qnli": ("qnli",), "mnli": ("mnli",), "ner": ("ner", "ner-tuned")}
+TASK_VARIANTS = {
+    **{task: (task,) for task in ("sst2", "qnli", "mnli")},
+    "ner": ("ner", "ner-tuned"),
+    "ner-frozen": ("ner",),
+}
 
 
 @dataclass(frozen=True)
@@ -114,10 +118,10 @@ def choose_budget(budget: str | Budget, **changes: Any) -> Budget:
 
 
 def choose_tasks(names: Sequence[str]) -> list[str]:
-    """List the tasks behind names: `ner` is two, with frozen and with trained vectors.
+    """List the tasks behind names: `ner` is two, with frozen and with trained vectors, and `ner-frozen` the first.
 
-    >>> choose_tasks(["sst2", "ner"])
-    ['sst2', 'ner', 'ner-tuned']
+    >>> choose_tasks(["sst2", "ner"]), choose_tasks(["ner-frozen"])
+    (['sst2', 'ner', 'ner-tuned'], ['ner'])
     """
     unknown = [name for name in names if name.lower() not in TASK_VARIANTS]
     if unknown or not names:
