@@ -4,10 +4,11 @@
     MUMON_DATA=… python benchmarks/defaults.py FOLDER --before BEFORE
 
 Trains the defaults of both commits on texts of several sizes, German text, items and a graph, and asks them the same
-questions; on the whole Wikipedia corpus, trains networks on their vectors (SST-2, NER with frozen vectors). Differences are of the same
-seeds, ± half of the 95 % interval over seeds (Student's t). Results go to benchmarks/results/defaults.json, and as
-Markdown to standard output. What is already in that file is kept (remove it to measure everything again), and FOLDER
-keeps the vectors, so the same command resumes after an interruption (another commit needs another folder).
+questions; on the whole Wikipedia corpus, trains networks on their vectors (SST-2, NER with frozen vectors). Differences
+are of the same seeds, ± half of the 95 % interval over seeds (Student's t). Results go to
+benchmarks/results/defaults.json, and as Markdown to standard output. What is already in that file is kept (remove it to
+measure everything again), and FOLDER keeps the vectors, so the same command resumes after an interruption (another
+commit needs another folder).
 """
 
 from __future__ import annotations

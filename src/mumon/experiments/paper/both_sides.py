@@ -183,7 +183,7 @@ def _judge(data: dict[str, Any]) -> list[Verdict]:
     verdicts = [
         Verdict(
             f"With vectors from both sides, {claim}, each at its own λ.",
-            f"source vectors only: {quote_table_1(a, b)}" if b in PAPER_ROWS else "not in the paper",
+            f"source vectors only: {quote_table_1(a, b)}" if b in PAPER_ROWS else "does not say",
             f"{labels[b]} less {labels[a]}: {own[a, b].signed} (source vectors only: {source[a, b].signed})",
             judge_at_least(own[a, b], margin),
             "us",
@@ -196,7 +196,7 @@ def _judge(data: dict[str, Any]) -> list[Verdict]:
         Verdict(
             f"mumon's default CBOW performs as well as skip-gram at its best window, rate and λ (no more than "
             f"{MARGIN:g} point behind on the mean).",
-            "not in the paper",
+            "does not say",
             f"{label_default(data['default'])} less {best}: {default.signed}",
             judge_at_least(default, MARGIN),
             "us",
@@ -207,7 +207,7 @@ def _judge(data: dict[str, Any]) -> list[Verdict]:
     verdicts.append(
         Verdict(
             "Correct CBOW's vectors are better with the target side than without.",
-            "not in the paper",
+            "does not say",
             f"{labels['CBOW correct']} less source vectors only: {gain.signed}; {others}",
             judge_gain(gain, rows["CBOW correct"]["weight"]),
             "us",

@@ -172,13 +172,13 @@ def _judge(data: dict[str, Any]) -> list[Verdict]:
             f"{change.signed} on the questions that both have the words of"
         )
         claim = f"With vectors from both sides, correct CBOW gains on {NAMES[rival]} as the corpus grows."
-        verdicts.append(Verdict(claim, "not in the paper", ours, judge_at_least(change), "us"))
+        verdicts.append(Verdict(claim, "does not say", ours, judge_at_least(change), "us"))
     largest, alone = (Estimate.from_json(ends[1][kind]["SG"]) for kind in ("own", "source"))
     verdicts.append(
         Verdict(
             f"On the largest part ({sizes[1]} words), with vectors from both sides, correct CBOW performs as well as "
             f"skip-gram (no more than {MARGIN:g} point behind).",
-            "not in the paper; with source vectors only, see Table 1",
+            "does not say; with source vectors only, see Table 1",
             f"{OURS} less SG: {largest.signed} (source vectors only: {alone.signed})",
             judge_at_least(largest, MARGIN),
             "us",
@@ -188,7 +188,7 @@ def _judge(data: dict[str, Any]) -> list[Verdict]:
     verdicts.append(
         Verdict(
             "On the largest part, mumon's default CBOW is better than skip-gram at its own window, rate and λ.",
-            "not in the paper",
+            "does not say",
             f"{label_default(ends[1]['default'])} less SG: {default.signed}",
             judge_at_least(default),
             "us",

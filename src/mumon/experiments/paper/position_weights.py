@@ -73,7 +73,7 @@ def _judge(models: list[tuple[NDArray[Any], int]]) -> Verdict:
     holds = all(bool((steps < 0).all()) for steps in falls)
     return Verdict(
         "The further a word is from the centre, the less it counts.",
-        "not in the paper; windows of random width have the same effect",
+        "does not say; windows of random width have the same effect",
         f"mean weights at {ours}",
         "holds" if holds else "does not hold",
         "us",

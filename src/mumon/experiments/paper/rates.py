@@ -74,7 +74,7 @@ def build_section(data: dict[str, Any]) -> Section:
         ),
         Verdict(
             "Which of the two forgives a wrong rate more?",
-            "not in the paper",
+            "does not say",
             "points lost at half and at twice the best rate (dev halves, one seed): "
             + "; ".join(f"{name} {half} and {twice}" for name, (half, twice) in costs.items()),
             "not judged",

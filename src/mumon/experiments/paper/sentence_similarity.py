@@ -180,7 +180,7 @@ def _judge(record: dict[str, Any]) -> list[Verdict]:
     verdicts = [
         Verdict(
             f"{title}: {claim}, each at its own λ.",
-            "not in the paper",
+            "does not say",
             f"{labels['CBOW correct']} less {labels[rival]}: {own[rival, 'CBOW correct'].signed} (source vectors only: "
             f"{source[rival, 'CBOW correct'].signed})",
             judge_at_least(own[rival, "CBOW correct"], margin),
@@ -193,7 +193,7 @@ def _judge(record: dict[str, Any]) -> list[Verdict]:
         Verdict(
             f"{title}: mumon's default CBOW performs as well as skip-gram at its own λ (no more than {MARGIN:g} point "
             "behind).",
-            "not in the paper",
+            "does not say",
             f"{label_default(record['default'])} less {labels['SG']}: {default.signed}",
             judge_at_least(default, MARGIN),
             "us",
@@ -202,7 +202,7 @@ def _judge(record: dict[str, Any]) -> list[Verdict]:
     gain = Estimate.from_json(rows["CBOW correct"]["gain"][MEAN])
     ours = f"{labels['CBOW correct']} less source vectors only: {gain.signed}"
     claim = f"{title}: correct CBOW's vectors are better with the target side than without."
-    return [*verdicts, Verdict(claim, "not in the paper", ours, judge_gain(gain, rows["CBOW correct"]["weight"]), "us")]
+    return [*verdicts, Verdict(claim, "does not say", ours, judge_gain(gain, rows["CBOW correct"]["weight"]), "us")]
 
 
 def _build_table(data: dict[str, Any], record: dict[str, Any]) -> Table:

@@ -79,7 +79,7 @@ def build_section(data: dict[str, Any]) -> Section:
     verdicts = [
         Verdict(
             "The correct update gains on the faulty one as the corpus grows.",
-            "not in the paper; its corpora are far larger",
+            "does not say; its corpora are far larger",
             f"correct less faulty: {faulty[0].signed} on {sizes[0]} words, {faulty[1].signed} on {sizes[1]}; a change "
             f"of {grown.signed} on the questions that both have the words of",
             judge_at_least(grown),
@@ -87,7 +87,7 @@ def build_section(data: dict[str, Any]) -> Section:
         ),
         Verdict(
             "Correct CBOW gains on skip-gram as the corpus grows.",
-            "not in the paper",
+            "does not say",
             f"correct CBOW less skip-gram: {sg[0].signed} on {sizes[0]} words, {sg[1].signed} on {sizes[1]}; a change "
             f"of {closed.signed} on the questions that both have the words of",
             judge_at_least(closed),
