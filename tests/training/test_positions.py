@@ -260,12 +260,13 @@ class Notes(Progress):
 
 
 @pytest.mark.parametrize("positions, window, rows", [(2, 4, 4), (0, 4, None), (3, 2, 4)])
-def test_a_model_that_goes_on_with_other_groups_begins_with_weights_of_1_and_says_so(positions, window, rows):
+def test_a_model_that_is_trained_with_other_groups_begins_with_weights_of_1_and_says_so(positions, window, rows):
     notes = Notes()
     model = model_of(progress=notes)
     model.settings = replace(model.settings, positions=positions, window=window)
     model.train(SENTENCES, epochs=1, start_alpha=1e-9, end_alpha=1e-9)  # learns next to nothing
-    assert any("had weights of 6 groups of positions" in note for note in notes.notes)
+    then = f"new ones for {rows} groups begin at 1" if rows else "training continues without them"
+    assert f"the learned weights of 6 groups of positions are dropped; {then}" in notes.notes
     weights = model.position_weights
     assert weights is None if rows is None else weights.shape == (rows, D) and np.abs(weights - 1).max() < 1e-6
 
@@ -281,7 +282,7 @@ def test_settings_that_were_tried_and_taken_back_cost_nothing():
     np.testing.assert_array_equal(model.position_weights, before)
 
 
-def test_a_plain_model_may_go_on_with_positions_from_weights_of_1(tmp_path):
+def test_a_plain_model_may_be_trained_with_positions_from_weights_of_1(tmp_path):
     model = model_of(positions=0)
     model.positions = 2
     assert (model.position_weights == 1).all()
