@@ -162,6 +162,7 @@ def score_graph(wv: WordVectors, seed: int) -> Scores:
 WITH_BEST = {**SYSTEMS, **BEST_SKIPGRAM}
 TO_CONFIRM = {name: options for name, options in WITH_BEST.items() if name != "skip-gram, λ = 0.125"}
 DATA_SETS = (
+    DataSet("the first corpus, 700,000 sentences", write_text("enwiki", 700_000), score_english, 3, TO_CONFIRM),
     DataSet("items (Amazon Beauty)", write_items, score_items, 5, SYSTEMS),
     DataSet("graph (BlogCatalog)", write_walks, score_graph, 3, SYSTEMS, min_count=1),
     DataSet("other articles, 5,000 sentences", write_text("enwiki2", 5_000, UNSEEN), score_english, 5, SYSTEMS),
@@ -253,8 +254,8 @@ def main() -> None:
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     show = ["git", "-C", str(options.before), "rev-parse", "--short", "HEAD"]
-    commit = subprocess.run(show, capture_output=True, text=True, check=True).stdout.strip()
-    record: dict[str, Any] = {"about": {**describe_run(), "before": commit}, "results": {}}
+    before, now = subprocess.run(show, capture_output=True, text=True, check=True).stdout.strip(), describe_run()
+    record: dict[str, Any] = {"about": {**now, "before": before}, "results": {}}
     if options.output.exists():
         record = json.loads(options.output.read_text())
     for data in DATA_SETS:
@@ -266,12 +267,10 @@ def main() -> None:
             name: [{key: round(value, 3) for key, value in scores.items()} for scores in each]
             for name, each in found.items()
         }
-        commit = describe_run()["commit"]
-        record["results"][data.name] = {"commit": commit, "scores": rounded, "comparisons": pairs}
+        record["results"][data.name] = {"commit": now["commit"], "scores": rounded, "comparisons": pairs}
         options.output.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     if "networks" not in record:
-        commit = describe_run()["commit"]
-        record["networks"] = {"commit": commit, **measure_networks(options.folder, options.before)}
+        record["networks"] = {"commit": now["commit"], **measure_networks(options.folder, options.before)}
     options.output.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     print(format_markdown(record["results"]))
 

@@ -345,18 +345,18 @@ class ModelState:
         self.take_over_changes()
         if weight is None:
             weight = self.settings.used_target_weight
-        moving, before = self._find_moving_rows(), self._uncombined
-        if before is not None:  # they contain nothing yet; whether they are still frozen may have changed
-            add_scaled_rows(self.source, self.target, weight, before if moving is None else before & moving)
+        moving = self._find_moving_rows()
+        if self._uncombined is not None:  # they contain nothing yet, and may move again
+            add_scaled_rows(self.source, self.target, weight, _intersect(self._uncombined, moving))
         if weight != self.combined_with:
             doing, done = "combining both sides of the model", "combined the {:,} rows of both sides"
             filled = FillProgress(self.source, 1, progress or Progress(), doing, done)
-            chosen = moving if before is None else ~before if moving is None else ~before & moving
-            add_scaled_rows(self.source, self.target, weight - self.combined_with, chosen, filled)
+            combined = None if self._uncombined is None else ~self._uncombined
+            add_scaled_rows(self.source, self.target, weight - self.combined_with, _intersect(combined, moving), filled)
             filled.finish()
             self._uncombined = None if moving is None or not weight else ~moving
-        elif before is not None:
-            self._uncombined = None if moving is None else before & ~moving
+        elif self._uncombined is not None:
+            self._uncombined = None if moving is None else self._uncombined & ~moving
         self.combined_with = weight
         self._wv.fill_norms(force=True)
 
@@ -463,3 +463,8 @@ class ModelState:
         unk = old.unk if old.unk in wv.key_to_index else None
         counts = np.zeros(rows, np.int64) if wv.counts is None else wv.counts.copy()
         return Vocabulary(words, counts, unk, wv.integer_keys)
+
+
+def _intersect(a: NDArray[np.bool_] | None, b: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+    """Return the rows that both choose; None chooses all."""
+    return b if a is None else a if b is None else a & b
