@@ -16,28 +16,32 @@ from typing import Any
 import numpy as np
 
 from mumon.kernels.jit import inlined, kernel
-from mumon.kernels.noise import draw_from_alias, draw_words
+from mumon.kernels.layout import BAND
+from mumon.kernels.negative_sampling import score_batch, step_exactly
+from mumon.kernels.noise import draw_words
 from mumon.kernels.numerics import (
-    GAMMA,
     LOSS_BATCHES,
     LOSS_TARGETS,
-    minus_log_sigmoid,
-    mix,
-    sigmoid,
     source_rate,
-    target_rate,
     target_rates,
 )
-from mumon.kernels.products import exchange_gradients, score_noise
-from mumon.kernels.row_ops import Row, Scalar, add_row, allocate_rows, dot, exchange, prefetch, row_operation
+from mumon.kernels.products import collect_noise, score_noise, update_noise
+from mumon.kernels.row_ops import (
+    Band,
+    Carry,
+    Each,
+    Row,
+    Scalar,
+    add_rows,
+    add_to_rows,
+    allocate_bands,
+    allocate_rows,
+    locate,
+    row_operation,
+    scan_operation,
+)
 
 REBASE = 128  # tokens after which a running sum begins again, before it loses digits
-
-
-@row_operation
-def add_next(after: Row, before: Row, row: Row) -> Row:
-    """Add one more term to a running sum."""
-    return before + row
 
 
 @row_operation
@@ -46,23 +50,65 @@ def subtract_row(a: Row, b: Row) -> Row:
     return a - b
 
 
-@row_operation
-def sum_between(h: Row, share: Scalar, end: Row, after: Row, at: Row, begin: Row) -> Row:
+@scan_operation
+def extend_sums(running: Carry, after: Row, row: Row) -> tuple[Carry, Row]:
+    """Add one more source row to the running sum, and keep the sum."""
+    total = running + row
+    return total, total
+
+
+@scan_operation
+def sum_windows(h: Each, end: Row, after: Row, at: Row, begin: Row, share: Scalar) -> Each:
     """Return the scaled sum of a window's rows but its centre's, from running sums at the edges of both halves."""
     return share * ((end - after) + (at - begin))
 
 
-@row_operation
-def add_between(begin: Row, end: Row, share: Scalar, dh: Row) -> tuple[Row, Row]:
-    """Add the scaled gradient to every row from `begin` to before `end`, as differences between neighbours."""
-    gradient = share * dh
-    return begin + gradient, end - gradient
+@scan_operation
+def return_gradients(
+    before: Carry, total: Carry, target: Row, begin: Row, at: Row, end: Row, settled: Row, source: Row,
+    dh: Band, h: Each, gradient: Scalar, step: Scalar, share: Scalar, inner: Scalar, rate: Scalar,
+) -> tuple[Any, ...]:  # fmt: skip
+    """Update a target row, give the gradient of h to the window, and settle the source row that no window needs now."""
+    own = share * (dh + gradient * target)
+    sums = total + settled
+    return (
+        own, sums, target + step * h, begin + own, at + (before - inner * own), end - own, settled - settled,
+        source + rate * sums,
+    )  # fmt: skip
 
 
-@row_operation
-def settle(row: Row, after: Row, change: Row, rate: Scalar) -> tuple[Row, Row, Row]:
-    """Give a source row its summed gradient, pass the sum on to the next, and leave a zero."""
-    return row + rate * change, after + change, change - change
+@scan_operation
+def settle_rest(total: Carry, source: Row, settled: Row, rate: Scalar) -> tuple[Carry, Row]:
+    """Give the source rows at the end of a block their gradients."""
+    sums = total + settled
+    return sums, source + rate * sums
+
+
+@inlined
+def find_reach(left: Any, right: Any) -> Any:
+    """Return how many tokens the widest half of a window has."""
+    reach: Any = np.int64(0)
+    for i in range(left.shape[0]):
+        reach = max(reach, i - left[i], right[i] - i - 1)
+    return reach
+
+
+@inlined
+def find_power(least: Any) -> Any:
+    """Return the first power of two that is at least `least`: j & (power - 1) is the place of token j in a ring."""
+    power = 1
+    while power < least:
+        power *= 2
+    return power
+
+
+@inlined
+def rebase_sums(prefix: Any, running: Any, seen: Any) -> None:
+    """Let the running sums begin again at token `seen`, which loses no digits to what lies far behind."""
+    running[:] = 0
+    ring = prefix.shape[0]
+    for k in range(seen + 1, seen + ring + 1):  # the row itself last
+        subtract_row(prefix, k % ring, prefix, seen % ring)
 
 
 @kernel
@@ -82,47 +128,34 @@ def cbow_exact(
 ) -> Any:
     """Take one SGD step per window with `negative` fresh noise words: what the paper and kōan do."""
     real, state = source.dtype.type, seed
-    h, dh = allocate_rows(1, source), allocate_rows(1, source)
-    noise = np.empty(negative, np.int64)
+    h, dh, D = allocate_rows(1, source), allocate_rows(1, source), source.shape[1]
+    noise, next_noise = np.empty(negative, np.int64), np.empty(negative, np.int64)
+    state = draw_words(alias, state, next_noise)
+    places, factors = np.empty((negative + 1, 2), np.int64), np.empty((negative + 1, 2), source.dtype)
+    widest = 2 * find_reach(left, right)
+    context, shares = np.empty((widest, 2), np.int64), np.empty((widest, 1), source.dtype)
+    context[:, 1] = locate(dh, 0)
     loss, counted = 0.0, 0
     for i in range(ids.shape[0]):
-        for m in range(negative):
-            state += GAMMA
-            noise[m] = draw_from_alias(alias, mix(state))
-            prefetch(target, noise[m])
-        word, share = ids[i], real(1) / real(right[i] - left[i] - 1)
+        noise, next_noise = next_noise, noise
+        state = draw_words(alias, state, next_noise)
+        word, share, C = ids[i], real(1) / real(right[i] - left[i] - 1), 0
+        for j in range(left[i], right[i]):
+            if j != i:
+                context[C, 0], shares[C, 0] = locate(source, ids[j]), share if divide_in else real(1)
+                C += 1
         h[:] = real(0)
-        dh[:] = real(0)
-        for j in range(left[i], right[i]):
-            if j != i:
-                add_row(h, 0, share if divide_in else real(1), source, ids[j])
-        score = dot(h, 0, target, word)
-        gradient = alpha * (real(1) - sigmoid(score))
-        exchange(target, word, dh, 0, gradient, target_rate(rates, word) * gradient, h, 0)
+        add_rows(h, 0, source, context, shares, 0, C, 0, D)
         sampled = i % LOSS_TARGETS == 0
-        if sampled:
-            counted += 1
-            loss += minus_log_sigmoid(score)
-        for m in range(negative):
-            other = noise[m]
-            if other != word:
-                score = dot(h, 0, target, other)
-                gradient = -alpha * sigmoid(score)
-                exchange(target, other, dh, 0, gradient, target_rate(rates, other) * gradient, h, 0)
-                if sampled:
-                    loss += minus_log_sigmoid(-score)
+        counted += sampled
+        loss += step_exactly(h, dh, target, word, noise, next_noise, rates, alpha, places, factors, sampled)
+        C = 0
         for j in range(left[i], right[i]):
             if j != i:
-                add_row(source, ids[j], source_rate(rates, ids[j]) * (share if divide_out else real(1)), dh, 0)
+                shares[C, 0] = source_rate(rates, ids[j]) * (share if divide_out else real(1))
+                C += 1
+        add_to_rows(source, dh, context, shares, 0, C, 0, D)
     return loss, counted
-
-
-@inlined
-def noise_gradients(scores: Any, r: Any, scale: Any, words: Any, word: Any) -> None:
-    """Turn the scores of one target into gradients; a target is not its own noise."""
-    for m in range(scores.shape[1]):
-        gradient = scale * sigmoid(scores[r, m])
-        scores[r, m] = gradient if words[m] != word else gradient * 0
 
 
 @kernel
@@ -150,20 +183,24 @@ def cbow_fast(
     reaches it, and written once, when the last has left it.
     """
     n, real, state = ids.shape[0], source.dtype.type, seed
-    reach: Any = np.int64(0)
-    for i in range(n):
-        reach = max(reach, i - left[i], right[i] - i - 1)
-    ring = 2
-    while ring < 2 * reach + 2:
-        ring *= 2
+    reach, D = find_reach(left, right), source.shape[1]
+    ring = find_power(2 * reach + batch + 2)
     last = ring - 1  # j & last is the place of token j in a ring
     # Row j of prefix is the sum of the source rows before j; row j of change is what is added to source row j less
     # what is added to row j - 1.
-    prefix, change = allocate_rows(ring, source), allocate_rows(ring, source)
+    prefix, change = allocate_rows(ring, source), allocate_rows(ring + 2, source)
+    running, before, total = allocate_rows(1, source), allocate_rows(1, source), allocate_rows(1, source)
     prefix[:] = real(0)
     change[:] = real(0)
-    h, dh = allocate_rows(batch, source), allocate_rows(batch, source)
+    running[:] = real(0)
+    before[:] = real(0)
+    total[:] = real(0)
+    h, dh = allocate_rows(batch, source), allocate_bands(batch, BAND, source)
     scores = np.empty((batch, shared), source.dtype)
+    # What the scans need of each token: where its rows are, and numbers.
+    new_rows, none = np.empty((batch + reach + 1, 2), np.int64), np.empty((batch + reach + 1, 0), source.dtype)
+    edges, shares = np.empty((batch, 4), np.int64), np.empty((batch, 1), source.dtype)
+    places, factors = np.empty((batch, 7), np.int64), np.empty((batch, 5), source.dtype)
     words, next_words = np.empty(shared, np.int32), np.empty(shared, np.int32)
     state = draw_words(alias, state, next_words)
     weight = real(negative) / real(shared)
@@ -177,46 +214,49 @@ def cbow_fast(
         state = draw_words(alias, state, next_words)
         if seen - base >= max(REBASE, 2 * ring):
             base = seen
-            for k in range(seen + 1, seen + ring + 1):  # the row itself last
-                subtract_row(prefix, k & last, prefix, seen & last)
+            rebase_sums(prefix, running, seen)
+        upto = seen
         for r in range(rows):
             i = first + r
-            while seen < right[i]:
-                add_next(prefix, (seen + 1) & last, prefix, seen & last, source, ids[seen])
-                seen += 1
-            share = real(1) / real(right[i] - left[i] - 1) if divide_in else real(1)
-            begin, at, after, end = left[i] & last, i & last, (i + 1) & last, right[i] & last
-            sum_between(h, r, share, prefix, end, prefix, after, prefix, at, prefix, begin)
+            while upto < right[i]:
+                new_rows[upto - seen, 0] = locate(prefix, (upto + 1) & last)
+                new_rows[upto - seen, 1] = locate(source, ids[upto])
+                upto += 1
+            edges[r, 0], edges[r, 1] = locate(prefix, right[i] & last), locate(prefix, (i + 1) & last)
+            edges[r, 2], edges[r, 3] = locate(prefix, i & last), locate(prefix, left[i] & last)
+            share, inner, j = real(1) / real(right[i] - left[i] - 1), left[i] < i, i - reach - 1
+            shares[r, 0] = share if divide_in else real(1)
+            places[r, 0] = locate(target, ids[i])
+            places[r, 1] = locate(change, left[i] & last if inner else ring)
+            places[r, 2], places[r, 3] = locate(change, i & last), locate(change, right[i] & last)
+            places[r, 4] = locate(change, j & last if j >= 0 else ring + 1)
+            places[r, 5], places[r, 6] = locate(source, ids[max(j, 0)]), locate(dh, r)
+            factors[r, 2], factors[r, 3] = share if divide_out else real(1), real(inner)
+            factors[r, 4] = source_rate(rates, ids[j]) if j >= 0 else real(0)
+        for begin in range(0, D, BAND):
+            end = min(begin + BAND, D)
+            extend_sums(running, 0, prefix, source, new_rows, none, 0, upto - seen, begin, end)
+            sum_windows(h, prefix, prefix, prefix, prefix, edges, shares, 0, rows, begin, end)
+        seen = upto
 
-        # Noise: scores (rows, shared) become gradients in place, and both sides of the product receive theirs.
-        score_noise(scores, rows, h, target, words, source, ids, seen)
-        if sampled:
-            counted += rows
-            for r in range(rows):
-                for m in range(shared):
-                    if words[m] != ids[first + r]:
-                        loss += weight * minus_log_sigmoid(-scores[r, m])
-        for r in range(rows):
-            noise_gradients(scores, r, -alpha * weight, words, ids[first + r])
-        exchange_gradients(dh, h, rows, scores, target, words, target_rates(rates), next_words, ids, first + batch)
+        score_noise(scores, rows, h, target, words, source, ids[min(seen, n - 1) :])
+        own = ids[first : first + rows]
+        loss += score_batch(scores, factors, rows, h, target, own, words, rates, alpha, weight, sampled)
+        counted += rows if sampled else 0
 
-        # The targets themselves, one row each; then each gradient goes to both halves of its window.
-        for r in range(rows):
-            i = first + r
-            word = ids[i]
-            score = dot(h, r, target, word)
-            gradient = alpha * (real(1) - sigmoid(score))
-            exchange(target, word, dh, r, gradient, target_rate(rates, word) * gradient, h, r)
-            if sampled:
-                loss += minus_log_sigmoid(score)
-            share = real(1) / real(right[i] - left[i] - 1) if divide_out else real(1)
-            if left[i] < i:
-                add_between(change, left[i] & last, change, i & last, share, dh, r)
-            if i + 1 < right[i]:
-                add_between(change, (i + 1) & last, change, right[i] & last, share, dh, r)
-            if i >= reach:
-                j = i - reach
-                settle(source, ids[j], change, (j + 1) & last, change, j & last, source_rate(rates, ids[j]))
-    for j in range(max(n - reach, 0), n):
-        settle(source, ids[j], change, (j + 1) & last, change, j & last, source_rate(rates, ids[j]))
+        ahead = first + batch if first + 2 * batch <= n else first
+        following = ids[ahead : ahead + rows]
+        for begin in range(0, D, BAND):
+            end = min(begin + BAND, D)
+            collect_noise(dh, rows, scores, target, words, begin, end, next_words)
+            return_gradients(
+                before, 0, total, 0, target, change, change, change, change, source, dh, h,
+                places, factors, 0, rows, begin, end,
+            )  # fmt: skip
+            update_noise(target, words, target_rates(rates), scores, h, rows, begin, end, following)
+    rest = max(n - reach - 1, 0)
+    for j in range(rest, n):
+        new_rows[0, 0], new_rows[0, 1] = locate(source, ids[j]), locate(change, j & last)
+        factors[0, 0] = source_rate(rates, ids[j])
+        settle_rest(total, 0, source, change, new_rows, factors, 0, 1, 0, D)
     return loss, counted

@@ -16,22 +16,31 @@ from typing import Any
 
 import numpy as np
 
-from mumon.kernels.cbow import REBASE, add_next, noise_gradients, settle, subtract_row
+from mumon.kernels.cbow import REBASE, extend_sums, find_power, find_reach, rebase_sums
 from mumon.kernels.jit import inlined, kernel
-from mumon.kernels.noise import draw_from_alias, draw_words
+from mumon.kernels.layout import BAND
+from mumon.kernels.negative_sampling import score_batch, step_exactly
+from mumon.kernels.noise import draw_words
 from mumon.kernels.numerics import (
-    GAMMA,
     LOSS_BATCHES,
     LOSS_TARGETS,
-    minus_log_sigmoid,
-    mix,
-    sigmoid,
     source_rate,
-    target_rate,
     target_rates,
 )
-from mumon.kernels.products import exchange_gradients, score_noise
-from mumon.kernels.row_ops import Row, Scalar, add_row, allocate_rows, dot, exchange, prefetch, row_operation
+from mumon.kernels.products import collect_noise, score_noise, update_noise
+from mumon.kernels.row_ops import (
+    Band,
+    Carry,
+    Each,
+    Row,
+    Scalar,
+    add_row,
+    allocate_bands,
+    allocate_rows,
+    locate,
+    row_operation,
+    scan_operation,
+)
 
 
 @row_operation
@@ -40,45 +49,19 @@ def add_weighed(a: Row, scale: Scalar, weight: Row, b: Row) -> Row:
     return a + scale * weight * b
 
 
-@row_operation
-def weigh_group(h: Row, share: Scalar, begin: Row, end: Row, weight: Row) -> Row:
-    """Add the weighed sum of a group to h, from the running sums at its edges."""
-    return h + share * weight * (end - begin)
+@scan_operation
+def weigh_two(first: Carry, second: Carry, h: Row, begin: Row, middle: Row, end: Row, share: Scalar) -> tuple[Any, ...]:
+    """Add the weighed sums of two groups that stand side by side to h, from the running sums at their edges."""
+    return first, second, h + share * (first * (middle - begin) + second * (end - middle))
 
 
-@row_operation
-def return_group(
-    weight: Row, begin: Row, end: Row, share: Scalar, rate: Scalar, dh: Row, begin_sum: Row, end_sum: Row
-) -> tuple[Row, Row, Row]:
-    """Give a group its gradient, as differences between neighbours, and its weight the gradient of the weight."""
-    gradient = share * dh
-    part = weight * gradient
-    return weight + rate * gradient * (end_sum - begin_sum), begin + part, end - part
-
-
-@row_operation
-def weigh_two(h: Row, share: Scalar, begin: Row, middle: Row, end: Row, first: Row, second: Row) -> Row:
-    """Add the weighed sums of two groups that stand side by side."""
-    return h + share * (first * (middle - begin) + second * (end - middle))
-
-
-@row_operation
+@scan_operation
 def return_two(
-    first: Row,
-    second: Row,
-    begin: Row,
-    middle: Row,
-    end: Row,
-    share: Scalar,
-    rate: Scalar,
-    dh: Row,
-    begin_sum: Row,
-    middle_sum: Row,
-    end_sum: Row,
-) -> tuple[Row, Row, Row, Row, Row]:
+    first: Carry, second: Carry, begin: Row, middle: Row, end: Row, begin_sum: Row, middle_sum: Row, end_sum: Row,
+    dh: Band, first_share: Scalar, second_share: Scalar, rate: Scalar,
+) -> tuple[Any, ...]:  # fmt: skip
     """Give two groups that stand side by side, and their weights, their gradients."""
-    gradient = share * dh
-    step, part, other = rate * gradient, first * gradient, second * gradient
+    part, other, step = first * (first_share * dh), second * (second_share * dh), rate * dh
     return (
         first + step * (middle_sum - begin_sum),
         second + step * (end_sum - middle_sum),
@@ -86,6 +69,19 @@ def return_two(
         middle + (other - part),
         end - other,
     )
+
+
+@scan_operation
+def exchange_targets(row: Row, dh: Band, h: Each, gradient: Scalar, step: Scalar) -> tuple[Row, Band]:
+    """Update a target row by h at its own rate, and complete dh by the row as it was."""
+    return row + step * h, dh + gradient * row
+
+
+@scan_operation
+def settle_rows(total: Carry, source: Row, change: Row, rate: Scalar) -> tuple[Carry, Row, Row]:
+    """Give a source row its summed gradient, pass the sum on to the next, and leave a zero."""
+    sums = total + change
+    return sums, source + rate * sums, change - change
 
 
 @row_operation
@@ -103,39 +99,13 @@ def find_row(offset: Any, groups: Any) -> Any:
     return groups + group if offset > 0 else groups - 1 - group
 
 
-# A piece of a window is a group that is not empty or, to read and write their common edge once, two of them side by
-# side: tokens begin … middle - 1 have the weights of a row, and middle … end - 1 those of the next. In a piece of one
-# group, middle is its end.
-BEGIN, MIDDLE, END, ROW = range(4)
-
-
 @inlined
-def add_group(pieces: Any, r: Any, count: Any, begin: Any, end: Any, row: Any) -> Any:
-    """Add a group to the `count` pieces of window r, as one more or as a part of the last; count them again."""
-    if begin == end:
-        return count
-    if count > 0 and pieces[r, count - 1, MIDDLE] == begin and pieces[r, count - 1, END] == begin:
-        pieces[r, count - 1, END] = end
-        return count
-    pieces[r, count, BEGIN], pieces[r, count, MIDDLE], pieces[r, count, END] = begin, end, end
-    pieces[r, count, ROW] = row
-    return count + 1
-
-
-@inlined
-def cut_window(pieces: Any, r: Any, i: Any, left: Any, right: Any, groups: Any) -> Any:
-    """Cut the window of token i into pieces, in the order of the text, for window r of a batch; count them."""
-    count, begin = 0, np.int64(left)
-    for g in range(groups - 1, -1, -1):
-        end = np.int64(max(left, i - ((1 << g) >> 1)))
-        count = add_group(pieces, r, count, begin, end, groups - 1 - g)
-        begin = end
-    begin = np.int64(i + 1)
-    for g in range(groups):
-        end = np.int64(min(right, i + 1 + (1 << g)) if g < groups - 1 else right)
-        count = add_group(pieces, r, count, begin, end, groups + g)
-        begin = end
-    return count
+def find_edges(edges: Any, i: Any, left: Any, right: Any, groups: Any) -> None:
+    """Cut the window of token i into its groups: those of a side have the tokens between neighbouring edges."""
+    edges[0, 0], edges[1, 0] = left, i + 1
+    for g in range(groups):  # the groups of the left side come in the order of the text, the last first
+        edges[0, groups - g] = max(np.int64(left), np.int64(i) - ((1 << g) >> 1))
+        edges[1, g + 1] = min(np.int64(right), np.int64(i) + 1 + (1 << g)) if g < groups - 1 else right
 
 
 @kernel
@@ -159,37 +129,24 @@ def cbow_positions_exact(
     own, before = allocate_rows(places, source), allocate_rows(places, source)
     own[:] = weights
     before[:] = weights
-    noise = np.empty(negative, np.int64)
+    noise, next_noise = np.empty(negative, np.int64), np.empty(negative, np.int64)
+    state = draw_words(alias, state, next_noise)
+    rows, factors = np.empty((negative + 1, 2), np.int64), np.empty((negative + 1, 2), source.dtype)
     loss, counted = 0.0, 0
     for i in range(ids.shape[0]):
-        for m in range(negative):
-            state += GAMMA
-            noise[m] = draw_from_alias(alias, mix(state))
-            prefetch(target, noise[m])
+        noise, next_noise = next_noise, noise
+        state = draw_words(alias, state, next_noise)
         word, share = ids[i], real(1) / real(right[i] - left[i] - 1)
         h[:] = real(0)
-        dh[:] = real(0)
         sums[:] = real(0)
         for j in range(left[i], right[i]):
             if j != i:
                 add_row(sums, find_row(j - i, places // 2), share, source, ids[j])
         for g in range(places):
             add_weighed(h, 0, real(1), own, g, sums, g)
-        score = dot(h, 0, target, word)
-        gradient = alpha * (real(1) - sigmoid(score))
-        exchange(target, word, dh, 0, gradient, target_rate(rates, word) * gradient, h, 0)
         sampled = i % LOSS_TARGETS == 0
-        if sampled:
-            counted += 1
-            loss += minus_log_sigmoid(score)
-        for m in range(negative):
-            other = noise[m]
-            if other != word:
-                score = dot(h, 0, target, other)
-                gradient = -alpha * sigmoid(score)
-                exchange(target, other, dh, 0, gradient, target_rate(rates, other) * gradient, h, 0)
-                if sampled:
-                    loss += minus_log_sigmoid(-score)
+        counted += sampled
+        loss += step_exactly(h, dh, target, word, noise, next_noise, rates, alpha, rows, factors, sampled)
         for j in range(left[i], right[i]):
             if j != i:
                 row = find_row(j - i, places // 2)
@@ -225,98 +182,113 @@ def cbow_positions_fast(
     are kept until its gradients are known, because those of the weights need them again.
     """
     n, real, state, places = ids.shape[0], source.dtype.type, seed, weights.shape[0]
-    reach: Any = np.int64(0)
-    for i in range(n):
-        reach = max(reach, i - left[i], right[i] - i - 1)
-    short = 2
-    while short < 2 * reach + 2:
-        short *= 2
-    long = short
-    while long < 2 * reach + batch + 1:
-        long *= 2
+    reach, D = find_reach(left, right), source.shape[1]
+    ring = find_power(2 * reach + batch + 2)
+    last = ring - 1
     # Row j of prefix is the sum of the source rows before j; row j of change is what is added to source row j less
-    # what is added to row j - 1. Token j is at j & ring of the one and at j & last of the other.
-    ring, last = long - 1, short - 1
-    prefix, change = allocate_rows(long, source), allocate_rows(short, source)
-    own, before = allocate_rows(places, source), allocate_rows(places, source)
+    # what is added to row j - 1. Token j is at j & last of both. Two more rows of change stand in for the outer
+    # edges of empty groups, and one more row of weights for the second of two groups where their number is odd.
+    prefix, change = allocate_rows(ring, source), allocate_rows(ring + 2, source)
+    running, total = allocate_rows(1, source), allocate_rows(1, source)
+    own, before = allocate_rows(places + 1, source), allocate_rows(places, source)
     prefix[:] = real(0)
     change[:] = real(0)
-    own[:] = weights
+    running[:] = real(0)
+    total[:] = real(0)
+    own[:] = real(0)
+    own[:places] = weights
     before[:] = weights
-    h, dh = allocate_rows(batch, source), allocate_rows(batch, source)
+    h, dh = allocate_rows(batch, source), allocate_bands(batch, BAND, source)
     scores = np.empty((batch, shared), source.dtype)
-    pieces, counts = np.empty((batch, places, 4), np.int64), np.empty(batch, np.int64)
+    # What the scans need of each token: where its rows are, and numbers. Groups are taken in twos: a slot has two.
+    most, groups = batch + reach + 1, places // 2
+    new_rows, none = np.empty((most, 2), np.int64), np.empty((most, 0), source.dtype)
+    old_rows, old_rates = np.empty((most, 2), np.int64), np.empty((most, 1), source.dtype)
+    targets, factors = np.empty((batch, 2), np.int64), np.empty((batch, 2), source.dtype)
+    half = (groups + 1) // 2  # slots of a side
+    edges = np.empty((2, groups + 2), np.int64)
+    sums, shares = np.empty((batch, 4 * 2 * half), np.int64), np.empty((batch, 2 * half), source.dtype)
+    changes, parts = np.empty((batch, 7 * 2 * half), np.int64), np.empty((batch, 3 * 2 * half), source.dtype)
+    counts = np.empty(2 * half, np.int64)  # of tokens for which a slot has any
     words, next_words = np.empty(shared, np.int32), np.empty(shared, np.int32)
     state = draw_words(alias, state, next_words)
     weight, rate = real(negative) / real(shared), real(weight_rate)
     loss, counted = 0.0, 0
-    seen, base = 0, 0  # source rows in prefix; where its sum began
+    seen, base, settled = 0, 0, 0  # source rows in prefix; where its sum began; source rows that no window needs more
 
     for first in range(0, n, batch):
         rows = min(batch, n - first)
         sampled = (first // batch) % LOSS_BATCHES == 0
         words, next_words = next_words, words
         state = draw_words(alias, state, next_words)
-        if seen - base >= max(REBASE, 2 * long):
+        if seen - base >= max(REBASE, 2 * ring):
             base = seen
-            for k in range(seen + 1, seen + long + 1):  # the row itself last
-                subtract_row(prefix, k & ring, prefix, seen & ring)
+            rebase_sums(prefix, running, seen)
+        upto = seen
+        counts[:] = 0
+        for r in range(rows):
+            i = first + r
+            while upto < right[i]:
+                new_rows[upto - seen, 0] = locate(prefix, (upto + 1) & last)
+                new_rows[upto - seen, 1] = locate(source, ids[upto])
+                upto += 1
+            targets[r, 0], targets[r, 1] = locate(target, ids[i]), locate(dh, r)
+            share = real(1) / real(right[i] - left[i] - 1)
+            find_edges(edges, i, left[i], right[i], groups)
+            edges[:, groups + 1] = edges[:, groups]
+            for slot in range(2 * half):
+                side, g = slot // half, 2 * (slot % half)
+                begin, middle, end, k = edges[side, g], edges[side, g + 1], edges[side, g + 2], counts[slot]
+                if begin == end:
+                    continue
+                counts[slot] += 1
+                shares[k, slot] = parts[k, 3 * slot] = parts[k, 3 * slot + 1] = share
+                parts[k, 3 * slot + 2] = rate * share
+                sums[k, 4 * slot], changes[k, 7 * slot + 6] = locate(h, r), locate(dh, r)
+                for edge in range(3):
+                    at = edges[side, g + edge] & last
+                    sums[k, 4 * slot + 1 + edge] = changes[k, 7 * slot + 3 + edge] = locate(prefix, at)
+                    changes[k, 7 * slot + edge] = locate(change, at)
+                if begin == middle:  # the first group is empty
+                    changes[k, 7 * slot], parts[k, 3 * slot] = locate(change, ring), real(0)
+                if middle == end:
+                    changes[k, 7 * slot + 2], parts[k, 3 * slot + 1] = locate(change, ring + 1), real(0)
         h[:] = real(0)
-        for r in range(rows):
-            i = first + r
-            while seen < right[i]:
-                add_next(prefix, (seen + 1) & ring, prefix, seen & ring, source, ids[seen])
-                seen += 1
-            share = real(1) / real(right[i] - left[i] - 1)
-            counts[r] = cut_window(pieces, r, i, left[i], right[i], places // 2)
-            for p in range(counts[r]):
-                g, begin, end = pieces[r, p, ROW], pieces[r, p, BEGIN] & ring, pieces[r, p, END] & ring
-                middle = pieces[r, p, MIDDLE] & ring
-                if middle == end:
-                    weigh_group(h, r, share, prefix, begin, prefix, end, own, g)
-                else:
-                    weigh_two(h, r, share, prefix, begin, prefix, middle, prefix, end, own, g, own, g + 1)
+        for start in range(0, D, BAND):
+            stop = min(start + BAND, D)
+            extend_sums(running, 0, prefix, source, new_rows, none, 0, upto - seen, start, stop)
+            for slot in range(2 * half):
+                g = slot // half * groups + 2 * (slot % half)
+                other = g + 1 if 2 * (slot % half) + 1 < groups else places
+                weigh_two(own, g, own, other, h, prefix, prefix, prefix, sums, shares, slot, counts[slot], start, stop)
+        seen = upto
 
-        # Noise: scores (rows, shared) become gradients in place, and both sides of the product receive theirs.
-        score_noise(scores, rows, h, target, words, source, ids, seen)
-        if sampled:
-            counted += rows
-            for r in range(rows):
-                for m in range(shared):
-                    if words[m] != ids[first + r]:
-                        loss += weight * minus_log_sigmoid(-scores[r, m])
-        for r in range(rows):
-            noise_gradients(scores, r, -alpha * weight, words, ids[first + r])
-        exchange_gradients(dh, h, rows, scores, target, words, target_rates(rates), next_words, ids, first + batch)
+        score_noise(scores, rows, h, target, words, source, ids[min(seen, n - 1) :])
+        centres = ids[first : first + rows]
+        loss += score_batch(scores, factors, rows, h, target, centres, words, rates, alpha, weight, sampled)
+        counted += rows if sampled else 0
 
-        # The targets themselves, one row each; then each gradient goes to the groups of its window and their weights.
-        for r in range(rows):
-            i = first + r
-            word = ids[i]
-            score = dot(h, r, target, word)
-            gradient = alpha * (real(1) - sigmoid(score))
-            exchange(target, word, dh, r, gradient, target_rate(rates, word) * gradient, h, r)
-            if sampled:
-                loss += minus_log_sigmoid(score)
-            share = real(1) / real(right[i] - left[i] - 1)
-            for p in range(counts[r]):
-                g, begin, end = pieces[r, p, ROW], pieces[r, p, BEGIN], pieces[r, p, END]
-                middle = pieces[r, p, MIDDLE]
-                if middle == end:
-                    return_group(
-                        own, g, change, begin & last, change, end & last,
-                        share, rate, dh, r, prefix, begin & ring, prefix, end & ring,
-                    )  # fmt: skip
-                else:
-                    return_two(
-                        own, g, own, g + 1, change, begin & last, change, middle & last, change, end & last,
-                        share, rate, dh, r, prefix, begin & ring, prefix, middle & ring, prefix, end & ring,
-                    )  # fmt: skip
-            if i >= reach:
-                j = i - reach
-                settle(source, ids[j], change, (j + 1) & last, change, j & last, source_rate(rates, ids[j]))
-    for j in range(max(n - reach, 0), n):
-        settle(source, ids[j], change, (j + 1) & last, change, j & last, source_rate(rates, ids[j]))
+        # Each gradient goes to the noise words, to its target, and to the groups of its window and their weights.
+        done = max(first + rows - reach, settled) if first + rows < n else n
+        for j in range(settled, done):
+            old_rows[j - settled, 0], old_rows[j - settled, 1] = locate(source, ids[j]), locate(change, j & last)
+            old_rates[j - settled, 0] = source_rate(rates, ids[j])
+        ahead = first + batch if first + 2 * batch <= n else first
+        following = ids[ahead : ahead + rows]
+        for start in range(0, D, BAND):
+            stop = min(start + BAND, D)
+            collect_noise(dh, rows, scores, target, words, start, stop, next_words)
+            exchange_targets(target, dh, h, targets, factors, 0, rows, start, stop)
+            for slot in range(2 * half):
+                g = slot // half * groups + 2 * (slot % half)
+                other = g + 1 if 2 * (slot % half) + 1 < groups else places
+                return_two(
+                    own, g, own, other, change, change, change, prefix, prefix, prefix, dh,
+                    changes, parts, slot, counts[slot], start, stop,
+                )  # fmt: skip
+            settle_rows(total, 0, source, change, old_rows, old_rates, 0, done - settled, start, stop)
+            update_noise(target, words, target_rates(rates), scores, h, rows, start, stop, following)
+        settled = done
     for g in range(places):
         add_change(weights, g, own, g, before, g)
     return loss, counted

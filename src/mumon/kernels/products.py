@@ -1,17 +1,18 @@
 """The three products of a batch of h with its noise words, whose rows stay where they are in the target matrix:
 
-    score_noise         scores = h · noiseᵀ                    noise row m is target[words[m]]
-    exchange_gradients  dh = scores · noise                    scores have become gradients meanwhile
-                        noise row m += rates[words[m]] · (scoresᵀ · h)[m]
+    score_noise     scores = h · noiseᵀ                        noise row m is target[words[m]]
+    collect_noise   dh = scores · noise                        scores have become gradients meanwhile
+    update_noise    noise row m += rates[words[m]] · (scoresᵀ · h)[m]
 
 A BLAS would need the noise rows copied together and their changes copied back. Here the sums of a tile stay in
-registers (8 rows × 3 vectors with AVX-512; the tile fits the machine's registers), and every step of a tile prefetches
-one cache line of the next batch, so that memory is read during the arithmetic. The second and third product alternate
-every few columns, which the third then finds in the first-level cache. Columns must be a multiple of `layout.PADDING`.
+registers. Only the first product needs whole rows. The others are called for a band of columns at a time, so that a
+kernel can do everything else that these columns need while they are in the first-level cache. Columns must be a
+multiple of `layout.PADDING`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numba
@@ -21,47 +22,35 @@ from numba.extending import intrinsic
 
 from mumon.kernels import simd
 from mumon.kernels.jit import inlined
-from mumon.kernels.layout import CACHE_LINE
+from mumon.kernels.layout import CACHE_LINE, PADDING
 from mumon.kernels.row_ops import dot
 
-# A tile has as many sums as there are registers besides those for its operands.
-TALL, WIDE = (8, 3) if simd.REGISTER_COUNT == 32 else (4, 3)  # rows × registers of columns
+# A tile has as many sums as there are registers besides those for its operands: LLVM loads the factors of all rows
+# before it uses them, and with 4 × 3 sums in 16 registers it keeps some of the sums in memory.
+TALL, WIDE = (8, 3) if simd.REGISTER_COUNT == 32 else (4, 2)  # rows × registers of columns
 H_ROWS, NOISE_ROWS = (4, 4) if simd.REGISTER_COUNT == 32 else (2, 4)
 
 
 if numba.config.DISABLE_JIT:
 
-    def score_noise(scores: Any, rows: Any, h: Any, target: Any, words: Any, source: Any, ids: Any, ahead: Any) -> None:
+    def score_noise(scores: Any, rows: Any, h: Any, target: Any, words: Any, source: Any, ahead: Any) -> None:
         """Compute scores[r, m] = h[r] · target[words[m]] for the first `rows` rows."""
         scores[:rows] = h[:rows] @ target[words].T
 
-    def exchange_gradients(
-        dh: Any,
-        h: Any,
-        rows: Any,
-        scores: Any,
-        target: Any,
-        words: Any,
-        rates: Any,
-        next_words: Any,
-        ids: Any,
-        ahead: Any,
+    def collect_noise(
+        dh: Any, rows: Any, scores: Any, target: Any, words: Any, begin: Any, end: Any, ahead: Any
     ) -> None:
-        """Compute dh = scores · noise, then target[words[m]] += rates[words[m]] · Σ_r scores[r, m] h[r]."""
-        dh[:rows] = scores[:rows] @ target[words]
-        np.add.at(target, words, rates[words, None] * (scores[:rows].T @ h[:rows]))
+        """Compute dh = scores · noise for the columns begin … end - 1, which dh has from its first column on."""
+        dh[:rows, : end - begin] = scores[:rows] @ target[words, begin:end]
+
+    def update_noise(
+        target: Any, words: Any, rates: Any, scores: Any, h: Any, rows: Any, begin: Any, end: Any, ahead: Any
+    ) -> None:
+        """Add rates[words[m]] · Σ_r scores[r, m] h[r] to target[words[m]], in the columns begin … end - 1."""
+        steps = rates[words, None] * (scores[:rows].T @ h[:rows, begin:end])
+        np.add.at(target[:, begin:end], words, steps)
 
 else:
-
-    def _unpack_arguments(context: Any, builder: Any, signature: Any, values: Any) -> list[Any]:
-        """Wrap the arrays and indices that an intrinsic is called with."""
-        ready: list[Any] = []
-        for kind, value in zip(signature.args, values, strict=True):
-            if isinstance(kind, types.Array):
-                ready.append((simd.Matrix if kind.ndim == 2 else simd.Vector)(context, builder, kind, value))
-            else:
-                ready.append(simd.cast_index(context, builder, kind, value))
-        return ready
 
     @intrinsic  # type: ignore[misc]
     def _score_tile(
@@ -70,24 +59,25 @@ else:
         """Compute the scores of H_ROWS rows of h from r on with NOISE_ROWS words from m on; prefetch source[ahead]."""
 
         def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            h, r, target, words, m, scores, source, ahead = _unpack_arguments(context, builder, signature, values)
+            h, r, target, words, m, scores, source, ahead = simd.unpack_arguments(context, builder, signature, values)
             intp, width = r.type, h.lanes
             left = [h.row(builder.add(r, intp(k))) for k in range(H_ROWS)]
             right = []
             for k in range(NOISE_ROWS):
                 word = builder.sext(words.at(builder.add(m, intp(k))), intp)
                 right.append(target.row(word))
-            following = source.row(ahead)
             totals = [simd.allocate_sum(builder, h.element, width) for _ in range(H_ROWS * NOISE_ROWS)]
             for total in totals:
                 simd.reset(builder, total)
-            with simd.loop(builder, intp(0), h.columns, width) as (column, _):
-                loaded = [row.load(column, width) for row in right]
-                for k, row in enumerate(left):
-                    value = row.load(column, width)
-                    for q, other in enumerate(loaded):
-                        simd.accumulate(builder, totals[k * NOISE_ROWS + q], value * other)
-                following.prefetch(column)
+            following = source.row(ahead)
+            with simd.loop(builder, intp(0), h.columns, PADDING) as (first, _):
+                for plus in range(0, PADDING, width):
+                    loaded = [row.load(first, width, plus) for row in right]
+                    for k, row in enumerate(left):
+                        value = row.load(first, width, plus)
+                        for q, other in enumerate(loaded):
+                            simd.accumulate(builder, totals[k * NOISE_ROWS + q], value * other)
+                following.prefetch(first)
             sums = [builder.load(total) for total in totals]
             # As many vectors as a vector has lanes give one vector of sums: a few rows of the tile.
             together = max(width, NOISE_ROWS)
@@ -100,167 +90,141 @@ else:
 
         return types.void(h, r, target, words, m, scores, source, ahead), codegen
 
-    def _make_tile(tall: int, wide: int) -> tuple[Any, Any]:
-        """Make the intrinsics of the second and third product for `tall` rows × `wide` registers of columns."""
+    class _Tile:
+        """Sums of `tall` rows × `wide` registers of columns, kept in registers while they are emitted."""
 
-        def empty(builder: Any, matrix: Any) -> list[list[Any]]:
-            totals = [
-                [simd.allocate_sum(builder, matrix.element, matrix.lanes) for _ in range(wide)] for _ in range(tall)
-            ]
-            for row in totals:
+        def __init__(self, builder: Any, matrix: Any, column: Any, tall: int, wide: int) -> None:
+            self.builder, self.column, self.width, self.tall, self.wide = builder, column, matrix.lanes, tall, wide
+            kind = matrix.element, matrix.lanes
+            self.totals = [[simd.allocate_sum(builder, *kind) for _ in range(wide)] for _ in range(tall)]
+            for row in self.totals:
                 for total in row:
                     simd.reset(builder, total)
-            return totals
 
-        def add(builder: Any, totals: Any, row: Any, column: Any, width: int, factors: list[Any]) -> None:
-            loaded = [row.load(builder.add(column, column.type(v * width)), width) for v in range(wide)]
-            for sums, factor in zip(totals, factors, strict=True):
-                everywhere = simd.broadcast(builder, factor.value, width)
+        def add(self, row: Any, factors: list[Any], ahead: Any = None) -> None:
+            """Add a row times a factor to each row of the sums; prefetch the same columns of row `ahead`, if given."""
+            loaded = [row.load(self.column, self.width, v * self.width) for v in range(self.wide)]
+            for sums, factor in zip(self.totals, factors, strict=True):
+                everywhere = simd.broadcast(self.builder, factor.value, self.width)
                 for total, value in zip(sums, loaded, strict=True):
-                    simd.accumulate(builder, total, everywhere * value)
+                    simd.accumulate(self.builder, total, everywhere * value)
+            if ahead is not None:
+                for plus in range(0, self.wide * self.width, CACHE_LINE // row.itemsize):
+                    ahead.prefetch(self.column, plus)
 
-        def fetch(builder: Any, row: Any, begin: Any, end: Any) -> None:
-            with simd.loop(builder, begin, end, CACHE_LINE // row.itemsize) as (column, _):
-                row.prefetch(column)
+        def read(self, k: int, v: int) -> simd.Lanes:
+            """Return the sums of register v of row k."""
+            return simd.Lanes(self.builder, self.builder.load(self.totals[k][v]))
 
-        @intrinsic  # type: ignore[misc]
-        def collect(
-            typingctx: Any,
-            dh: Any,
-            r: Any,
-            scores: Any,
-            target: Any,
-            words: Any,
-            column: Any,
-            ahead: Any,
-            begin: Any,
-            end: Any,
-        ) -> Any:
-            def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-                arguments = _unpack_arguments(context, builder, signature, values)
-                dh, r, scores, target, words, column, ahead, begin, end = arguments
-                intp, width = r.type, dh.lanes
-                totals = empty(builder, dh)
-                left = [scores.row(builder.add(r, intp(k))) for k in range(tall)]
-                with simd.loop(builder, intp(0), words.columns, 1) as (m, _):
-                    row = target.row(builder.sext(words.at(m), intp))
-                    add(builder, totals, row, column, width, [factors.load(m, 1) for factors in left])
-                    fetch(builder, target.row(builder.sext(ahead.at(m), intp)), begin, end)
-                for k, sums in enumerate(totals):
-                    for v, total in enumerate(sums):
-                        place = builder.add(column, intp(v * width))
-                        dh.row(builder.add(r, intp(k))).store(place, simd.Lanes(builder, builder.load(total)))
-                return context.get_dummy_value()
+    def _emit_tiles(builder: Any, rows: Any, begin: Any, end: Any, width: int, emit: Callable[..., None]) -> None:
+        """Emit loops over all tiles of `rows` rows and the columns begin … end - 1, with smaller ones at the edges.
 
-            return types.void(dh, r, scores, target, words, column, ahead, begin, end), codegen
+        `emit` gets row, column, tall, wide, and whether the tile is the first of its columns.
+        """
+        intp = rows.type
+        tall = builder.sub(rows, builder.urem(rows, intp(TALL)))
+        whole = builder.sub(end, builder.urem(builder.sub(end, begin), intp(WIDE * width)))
+        parts = [(begin, whole, WIDE)] + ([(whole, end, 1)] if PADDING % (WIDE * width) else [])
+        for first, upto, wide in parts:
+            with simd.loop(builder, first, upto, wide * width) as (column, _):
+                with builder.if_then(builder.icmp_signed(">", tall, intp(0))):
+                    emit(intp(0), column, TALL, wide, True)
+                with simd.loop(builder, intp(TALL), tall, TALL) as (row, _):
+                    emit(row, column, TALL, wide, False)
+                with simd.loop(builder, tall, rows, 1) as (row, _):
+                    emit(row, column, 1, wide, False)
 
-        @intrinsic  # type: ignore[misc]
-        def apply(
-            typingctx: Any,
-            target: Any,
-            words: Any,
-            m: Any,
-            rates: Any,
-            scores: Any,
-            h: Any,
-            rows: Any,
-            column: Any,
-            ids: Any,
-            ahead: Any,
-            begin: Any,
-            end: Any,
-        ) -> Any:
-            def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-                arguments = _unpack_arguments(context, builder, signature, values)
-                target, words, m, rates, scores, h, rows, column, ids, ahead, begin, end = arguments
-                intp, width = m.type, h.lanes
-                totals = empty(builder, h)
-                last = builder.sub(ids.columns, intp(1))
-                with simd.loop(builder, intp(0), rows, 1) as (r, _):
-                    row = scores.row(r)
-                    factors = [row.load(builder.add(m, intp(k)), 1) for k in range(tall)]
-                    add(builder, totals, h.row(r), column, width, factors)
-                    place = builder.add(ahead, r)
-                    place = builder.select(builder.icmp_signed("<", place, last), place, last)
-                    fetch(builder, target.row(builder.sext(ids.at(place), intp)), begin, end)
-                for k, sums in enumerate(totals):
-                    word = builder.sext(words.at(builder.add(m, intp(k))), intp)
-                    row, rate = target.row(word), simd.broadcast(builder, rates.at(word), width)
-                    for v, total in enumerate(sums):
-                        place = builder.add(column, intp(v * width))
-                        row.store(place, row.load(place, width) + rate * simd.Lanes(builder, builder.load(total)))
-                return context.get_dummy_value()
-
-            return types.void(target, words, m, rates, scores, h, rows, column, ids, ahead, begin, end), codegen
-
-        return collect, apply
-
-    _collect_large, _apply_large = _make_tile(TALL, WIDE)
-    _collect_narrow, _apply_narrow = _make_tile(TALL, 1)
-    _collect_flat, _apply_flat = _make_tile(1, WIDE)
-    _collect_small, _apply_small = _make_tile(1, 1)
-
-    @inlined
-    def score_noise(scores: Any, rows: Any, h: Any, target: Any, words: Any, source: Any, ids: Any, ahead: Any) -> None:
-        """Compute scores[r, m] = h[r] · target[words[m]] for the first `rows` rows; prefetch source[ids[ahead:]]."""
-        shared, last = words.shape[0], ids.shape[0] - 1
-        tall, wide = rows - rows % H_ROWS, shared - shared % NOISE_ROWS
-        tile = 0
-        for m in range(0, wide, NOISE_ROWS):
-            for r in range(0, tall, H_ROWS):
-                _score_tile(h, r, target, words, m, scores, source, ids[min(ahead + tile, last)])
-                tile += 1
-        for r in range(rows):
-            for m in range(wide if r < tall else 0, shared):
-                scores[r, m] = dot(h, r, target, words[m])
-
-    @inlined
-    def _count_prefetch(D: Any, width: Any, line: Any, rows: Any) -> Any:
-        """Return how many columns of a row each tall tile prefetches, so that all tiles together fetch it whole."""
-        tiles = (D // (WIDE * width) + (D % (WIDE * width)) // width) * (rows // TALL)
-        return line * -(-D // (line * max(tiles, 1)))
-
-    @inlined
-    def exchange_gradients(
+    @intrinsic  # type: ignore[misc]
+    def collect_noise(
+        typingctx: Any,
         dh: Any,
-        h: Any,
         rows: Any,
         scores: Any,
         target: Any,
         words: Any,
-        rates: Any,
-        next_words: Any,
-        ids: Any,
+        begin: Any,
+        end: Any,
         ahead: Any,
-    ) -> None:
-        """Compute dh = scores · noise, then target[words[m]] += rates[words[m]] · Σ_r scores[r, m] h[r].
+    ) -> Any:
+        """Compute dh = scores · noise for the columns begin … end - 1, which dh has from its first column on.
 
-        Both are done for a few columns at a time, which then are still in the first-level cache for the second.
-        Prefetches target[next_words] and target[ids[ahead:]].
+        Prefetches these columns of target[ahead], which has as many words as `words`.
         """
-        width, D, line, shared = simd.REGISTER_BYTES // h.itemsize, h.shape[1], CACHE_LINE // h.itemsize, words.shape[0]
-        tall_h, tall_noise, wide = rows - rows % TALL, shared - shared % TALL, D - D % (WIDE * width)
-        some, few = _count_prefetch(D, width, line, rows), _count_prefetch(D, width, line, shared)  # columns per tile
-        noise, own = 0, 0  # columns fetched so far of rows of next_words and of ids
-        for column in range(0, wide, WIDE * width):
-            for r in range(0, tall_h, TALL):
-                _collect_large(dh, r, scores, target, words, column, next_words, noise, min(noise + some, D))
-                noise += some
-            for r in range(tall_h, rows):
-                _collect_flat(dh, r, scores, target, words, column, next_words, 0, 0)
-            for m in range(0, tall_noise, TALL):
-                _apply_large(target, words, m, rates, scores, h, rows, column, ids, ahead, own, min(own + few, D))
-                own += few
-            for m in range(tall_noise, shared):
-                _apply_flat(target, words, m, rates, scores, h, rows, column, ids, ahead, 0, 0)
-        for column in range(wide, D, width):
-            for r in range(0, tall_h, TALL):
-                _collect_narrow(dh, r, scores, target, words, column, next_words, noise, min(noise + some, D))
-                noise += some
-            for r in range(tall_h, rows):
-                _collect_small(dh, r, scores, target, words, column, next_words, 0, 0)
-            for m in range(0, tall_noise, TALL):
-                _apply_narrow(target, words, m, rates, scores, h, rows, column, ids, ahead, own, min(own + few, D))
-                own += few
-            for m in range(tall_noise, shared):
-                _apply_small(target, words, m, rates, scores, h, rows, column, ids, ahead, 0, 0)
+
+        def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            arguments = simd.unpack_arguments(context, builder, signature, values)
+            dh, rows, scores, target, words, begin, end, ahead = arguments
+            intp = rows.type
+
+            def emit(r: Any, column: Any, tall: int, wide: int, first: bool) -> None:
+                tile = _Tile(builder, dh, column, tall, wide)
+                left = [scores.row(builder.add(r, intp(k))) for k in range(tall)]
+                with simd.loop(builder, intp(0), words.columns, 1) as (m, _):
+                    row = target.row(builder.sext(words.at(m), intp))
+                    later = target.row(builder.sext(ahead.at(m), intp)) if first else None
+                    tile.add(row, [factors.load(m, 1) for factors in left], later)
+                for k in range(tall):
+                    row = dh.row(builder.add(r, intp(k)))
+                    row.shift(begin)
+                    for v in range(wide):
+                        row.store(column, tile.read(k, v), v * dh.lanes)
+
+            _emit_tiles(builder, rows, begin, end, dh.lanes, emit)
+            return context.get_dummy_value()
+
+        return types.void(dh, rows, scores, target, words, begin, end, ahead), codegen
+
+    @intrinsic  # type: ignore[misc]
+    def update_noise(
+        typingctx: Any,
+        target: Any,
+        words: Any,
+        rates: Any,
+        scores: Any,
+        h: Any,
+        rows: Any,
+        begin: Any,
+        end: Any,
+        ahead: Any,
+    ) -> Any:
+        """Add rates[words[m]] · Σ_r scores[r, m] h[r] to target[words[m]], in the columns begin … end - 1.
+
+        Prefetches these columns of target[ahead], which has at least `rows` words.
+        """
+
+        def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            arguments = simd.unpack_arguments(context, builder, signature, values)
+            target, words, rates, scores, h, rows, begin, end, ahead = arguments
+            intp, width = rows.type, h.lanes
+
+            def emit(m: Any, column: Any, tall: int, wide: int, first: bool) -> None:
+                tile = _Tile(builder, h, column, tall, wide)
+                with simd.loop(builder, intp(0), rows, 1) as (r, _):
+                    later = target.row(builder.sext(ahead.at(r), intp)) if first else None
+                    row = scores.row(r)
+                    tile.add(h.row(r), [row.load(m, 1, k) for k in range(tall)], later)
+                for k in range(tall):
+                    word = builder.sext(words.at(builder.add(m, intp(k))), intp)
+                    row, rate = target.row(word), simd.broadcast(builder, rates.at(word), width)
+                    for v in range(wide):
+                        changed = row.load(column, width, v * width) + rate * tile.read(k, v)
+                        row.store(column, changed, v * width)
+
+            _emit_tiles(builder, words.columns, begin, end, width, emit)
+            return context.get_dummy_value()
+
+        return types.void(target, words, rates, scores, h, rows, begin, end, ahead), codegen
+
+    @inlined
+    def score_noise(scores: Any, rows: Any, h: Any, target: Any, words: Any, source: Any, ahead: Any) -> None:
+        """Compute scores[r, m] = h[r] · target[words[m]] for the first `rows` rows; prefetch source[ahead]."""
+        shared, later = words.shape[0], ahead.shape[0] - 1
+        tall, wide = rows - rows % H_ROWS, shared - shared % NOISE_ROWS
+        tile = 0
+        for m in range(0, wide, NOISE_ROWS):
+            for r in range(0, tall, H_ROWS):
+                _score_tile(h, r, target, words, m, scores, source, ahead[min(tile, later)])
+                tile += 1
+        for r in range(rows):
+            for m in range(wide if r < tall else 0, shared):
+                scores[r, m] = dot(h, r, target, words[m])

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from mumon.kernels.jit import kernel
-from mumon.kernels.products import exchange_gradients, score_noise
+from mumon.kernels.layout import BAND
+from mumon.kernels.products import collect_noise, score_noise, update_noise
 
 
 @kernel
@@ -15,14 +16,17 @@ def small_products(scores: Any, h: Any, dh: Any, target: Any, words: Any, rates:
     Parameters
     ----------
     scores, h, dh, target, words, rates
-        As for `score_noise` and `exchange_gradients`.
+        As for `score_noise`, `collect_noise` and `update_noise`.
     times
         How often.
     """
     rows = h.shape[0]
     for _ in range(times):
-        score_noise(scores, rows, h, target, words, target, words, 0)
-        exchange_gradients(dh, h, rows, scores, target, words, rates, words, words, 0)
+        score_noise(scores, rows, h, target, words, target, words)
+        for begin in range(0, h.shape[1], BAND):
+            end = min(begin + BAND, h.shape[1])
+            collect_noise(dh, rows, scores, target, words, begin, end, words)
+            update_noise(target, words, rates, scores, h, rows, begin, end, words)
 
 
 @kernel

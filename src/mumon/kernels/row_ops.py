@@ -18,16 +18,22 @@ from typing import Any, TypeAlias
 
 import numba
 import numpy as np
-from numba.core import types
+from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from mumon.kernels import simd
 from mumon.kernels.jit import inlined
-from mumon.kernels.layout import CACHE_LINE
+from mumon.kernels.layout import CACHE_LINE, PADDING
 
 Row: TypeAlias = Any  # a matrix and an index in a call; the values of some columns in an expression
+Band: TypeAlias = Any  # a row that has only the columns of a band
+Each: TypeAlias = Any  # in a scan, the row of the step
+Carry: TypeAlias = Any  # in a scan, what a step hands to the next
 Scalar: TypeAlias = Any
 
+SCAN_WIDTH = 3 if simd.REGISTER_COUNT == 32 else 2  # registers of columns that a scan works on at a time
+LOCATED = ("Row", "Band")  # what a table says of each step
+SCAN_ARGUMENTS = {"Row": [""], "Each": [""], "Band": [""], "Carry": ["", "_index"], "Scalar": []}  # of an operand
 CHAINS = 4  # independent sums in a dot product: as many as the cycles of an addition
 
 
@@ -103,6 +109,142 @@ def row_operation(body: Callable[..., Any]) -> Callable[..., None]:
     return intrinsic(operation)  # type: ignore[no-any-return]
 
 
+def scan_operation(body: Callable[..., Any]) -> Callable[..., None]:
+    """Make an operation on a band of columns of one row after another; a decorator.
+
+    Parameters
+    ----------
+    body
+        The expression of one step. Its parameters are annotated, and those that it replaces come first:
+        Carry: what a step hands to the next, a matrix and the index of a row, which is read before the first step and
+        written after the last; Row: a matrix, of which each step has a row; Band: the same of a matrix that has only
+        the columns of the band; Each: a matrix whose row r is that of step r; Scalar: a number for each step. Rows that
+        one step replaces must differ.
+
+    Returns
+    -------
+    function
+        An operation for kernels. It takes the matrices in order, then an array (steps, rows) of what `locate` returns
+        for the rows of each step, an array (steps, scalars), a slot, the number of steps, the first column of the band
+        and its end. The arrays may have the rows and scalars of several calls side by side: `slot` says which to take.
+        The band must be a multiple of `layout.PADDING`.
+    """
+    parameters = inspect.signature(body).parameters
+    roles = [parameter.annotation for parameter in parameters.values()]
+    if numba.config.DISABLE_JIT:
+        return _make_plain_scan(body, roles)
+
+    def operation(typingctx: Any, *kinds: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            *matrices, places, scalars, slot, steps, begin, end = simd.unpack_arguments(
+                context, builder, signature, values
+            )
+            width, wide = matrices[0].lanes, SCAN_WIDTH
+            whole = builder.sub(end, builder.urem(builder.sub(end, begin), end.type(wide * width)))
+            parts = [(begin, whole, wide)] + ([(whole, end, 1)] if PADDING % (wide * width) else [])
+            for first, upto, registers in parts:
+                with simd.loop(builder, first, upto, registers * width) as (column, _):
+                    scan = _Scan(builder, roles, matrices, begin, column, width, registers)
+                    with simd.loop(builder, column.type(0), steps, 1) as (r, _):
+                        scan.step(body, r, places, scalars, slot)
+                    scan.finish()
+            return context.get_dummy_value()
+
+        return types.void(*kinds), codegen
+
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    names = [f"{name}{part}" for name, role in zip(parameters, roles, strict=True) for part in SCAN_ARGUMENTS[role]]
+    names = ["typingctx", *names, "places", "scalars", "slot", "steps", "band_begin", "band_end"]
+    operation.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])  # type: ignore[attr-defined]
+    return intrinsic(operation)  # type: ignore[no-any-return]
+
+
+def _count(roles: list[str], counted: tuple[str, ...]) -> int:
+    return sum(role in counted for role in roles)
+
+
+def _make_plain_scan(body: Callable[..., Any], roles: list[str]) -> Callable[..., None]:
+    """Return a scan in plain Python, on NumPy rows."""
+
+    def operation(*arguments: Any) -> None:
+        *matrices, places, scalars, slot, steps, begin, end = arguments
+        for r in range(steps):
+            given, values = iter(matrices), []
+            located, numbers = _count(roles, LOCATED), _count(roles, ("Scalar",))
+            rows, factors = iter(places[r, slot * located :]), iter(scalars[r, slot * numbers :])
+            for role in roles:
+                if role == "Scalar":
+                    values.append(next(factors))
+                elif role == "Band":
+                    values.append(next(given)[next(rows), : end - begin])
+                else:
+                    matrix = next(given)
+                    row = next(given) if role == "Carry" else next(rows) if role == "Row" else r
+                    values.append(matrix[row, begin:end])
+            for row, result in zip(values, [np.array(value) for value in _as_tuple(body(*values))], strict=False):
+                row[:] = result
+
+    return operation
+
+
+class _Scan:
+    """All steps of a scan for as many columns as fit into some registers, while they are emitted."""
+
+    def __init__(
+        self, builder: Any, roles: list[str], matrices: list[Any], begin: Any, column: Any, width: int, registers: int
+    ) -> None:
+        given = iter(matrices)
+        self.builder, self.begin, self.column, self.width, self.roles = builder, begin, column, width, roles
+        self.offsets = [v * width for v in range(registers)]
+        self.matrices: list[Any] = []
+        self.carried: dict[int, tuple[Any, list[Any]]] = {}  # by operand: the row, and where its registers are kept
+        for k, role in enumerate(roles):
+            self.matrices.append(None if role == "Scalar" else next(given))
+            if role == "Carry":
+                row = self.matrices[k].row(next(given))
+                values = [row.load(column, width, plus).value for plus in self.offsets]
+                self.carried[k] = row, [cgutils.alloca_once_value(builder, value) for value in values]
+
+    def step(self, body: Callable[..., Any], r: Any, places: Any, scalars: Any, slot: Any) -> None:
+        """Emit step r."""
+        intp, roles = r.type, self.roles
+        place, number = places.row(r), scalars.row(r)
+        first_place = self.builder.mul(slot, intp(_count(roles, LOCATED)))
+        first_number = self.builder.mul(slot, intp(_count(roles, ("Scalar",))))
+        rows: list[Any] = []
+        for k, role in enumerate(roles):
+            if role == "Scalar":
+                value = number.load(first_number, 1, roles[:k].count(role)).value
+                rows.append(simd.broadcast(self.builder, value, self.width))
+            elif role in LOCATED:
+                rows.append(self.matrices[k].row_at(place.load(first_place, 1, _count(roles[:k], LOCATED)).value))
+                if role == "Band":
+                    rows[-1].shift(self.begin)
+            else:
+                rows.append(self.carried[k][0] if role == "Carry" else self.matrices[k].row(r))
+        results = []
+        for v, plus in enumerate(self.offsets):
+            values = []
+            for k, row in enumerate(rows):
+                if k in self.carried:
+                    values.append(simd.Lanes(self.builder, self.builder.load(self.carried[k][1][v])))
+                else:
+                    values.append(row.load(self.column, self.width, plus) if isinstance(row, simd.Row) else row)
+            results.append(_as_tuple(body(*values)))
+        for v, plus in enumerate(self.offsets):
+            for k, value in enumerate(results[v]):
+                if k in self.carried:
+                    self.builder.store(value.value, self.carried[k][1][v])
+                else:
+                    rows[k].store(self.column, value, plus)
+
+    def finish(self) -> None:
+        """Emit what follows the last step."""
+        for row, places in self.carried.values():
+            for place, plus in zip(places, self.offsets, strict=True):
+                row.store(self.column, simd.Lanes(self.builder, self.builder.load(place)), plus)
+
+
 @row_operation
 def copy_row(a: Row, b: Row) -> Row:
     """Set a = b."""
@@ -115,10 +257,16 @@ def add_row(a: Row, scale: Scalar, b: Row) -> Row:
     return a + scale * b
 
 
-@row_operation
-def exchange(row: Row, dh: Row, gradient: Scalar, step: Scalar, h: Row) -> tuple[Row, Row]:
-    """Update dh by the target row as it was, and the target row by h at its own rate: one logistic unit."""
-    return row + step * h, dh + gradient * row
+@scan_operation
+def add_rows(total: Carry, row: Row, scale: Scalar) -> Carry:
+    """Add scale · row to a total."""
+    return total + scale * row
+
+
+@scan_operation
+def add_to_rows(row: Row, added: Row, scale: Scalar) -> Row:
+    """Add scale · added to each row."""
+    return row + scale * added
 
 
 if numba.config.DISABLE_JIT:
@@ -126,6 +274,10 @@ if numba.config.DISABLE_JIT:
     def dot(a: Any, i: Any, b: Any, j: Any) -> Any:
         """Return a[i] · b[j]."""
         return np.dot(a[i], b[j])
+
+    def locate(matrix: Any, row: Any) -> Any:
+        """Return where a row of a matrix is, for the table of a scan."""
+        return row
 
     def prefetch(matrix: Any, row: Any) -> None:
         """Do nothing: plain Python has no use for it."""
@@ -151,8 +303,8 @@ else:
                 simd.reset(builder, chain)
             with simd.loop(builder, columns.type(0), chained, width * CHAINS) as (column, _):
                 for place, chain in enumerate(chains):
-                    at = builder.add(column, columns.type(place * width))
-                    simd.accumulate(builder, chain, left.load(at, width) * right.load(at, width))
+                    plus = place * width
+                    simd.accumulate(builder, chain, left.load(column, width, plus) * right.load(column, width, plus))
             with simd.loop(builder, chained, whole, width) as (column, _):
                 simd.accumulate(builder, chains[0], left.load(column, width) * right.load(column, width))
             vector = simd.Lanes(builder, builder.load(chains[0]))
@@ -165,6 +317,16 @@ else:
             return builder.load(total)
 
         return a.dtype(a, i, b, j), codegen
+
+    @intrinsic  # type: ignore[misc]
+    def locate(typingctx: Any, matrix: Any, row: Any) -> Any:
+        """Return where a row of a matrix is, for the table of a scan."""
+
+        def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            matrix, row = simd.unpack_arguments(context, builder, signature, values)
+            return builder.ptrtoint(matrix.row(row).start, row.type)
+
+        return types.intp(matrix, row), codegen
 
     @intrinsic  # type: ignore[misc]
     def prefetch(typingctx: Any, matrix: Any, row: Any) -> Any:
@@ -184,7 +346,13 @@ else:
 @inlined
 def allocate_rows(rows: Any, like: Any) -> Any:
     """Allocate a number of rows as long as those of `like`, on cache lines."""
-    columns, itemsize = like.shape[1], like.itemsize
+    return allocate_bands(rows, like.shape[1], like)
+
+
+@inlined
+def allocate_bands(rows: Any, columns: Any, like: Any) -> Any:
+    """Allocate a number of rows of `columns` numbers of the kind of `like`, on cache lines."""
+    itemsize = like.itemsize
     memory = np.empty(rows * columns + CACHE_LINE // itemsize, like.dtype)
     start = (-memory.ctypes.data % CACHE_LINE) // itemsize
     return memory[start : start + rows * columns].reshape(rows, columns)

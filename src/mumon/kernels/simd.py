@@ -14,7 +14,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.codegen import get_host_cpu_features
 
-INT32 = ir.IntType(32)
+INT32, BYTES = ir.IntType(32), ir.IntType(8).as_pointer()
 CONTRACT = ("contract",)  # a product and a sum may become one instruction
 
 
@@ -49,33 +49,42 @@ class Lanes:
 
 
 class Row:
-    """A row of a matrix, of which several columns are loaded or stored at a time."""
+    """A row of a matrix, of which several columns are loaded or stored at a time.
+
+    Addresses are pointers with offsets, not sums of integers: LLVM then folds constant offsets into instructions.
+    """
 
     def __init__(self, matrix: Matrix, start: Any) -> None:
         self.builder, self.element, self.itemsize = matrix.builder, matrix.element, matrix.itemsize
         self.start = start
 
-    def address(self, column: Any, kind: Any) -> Any:
-        """Return a pointer of a kind to a column."""
-        offset = self.builder.mul(column, column.type(self.itemsize))
-        return self.builder.inttoptr(self.builder.add(self.start, offset), kind.as_pointer())
+    def shift(self, first: Any) -> None:
+        """Count columns from `first` on: the row has no others before."""
+        offset = self.builder.mul(first, first.type(-self.itemsize))
+        self.start = self.builder.gep(self.start, [offset])
 
-    def load(self, column: Any, lanes: int) -> Lanes:
-        """Load the values of some columns from `column` on."""
+    def address(self, column: Any, kind: Any, plus: int = 0) -> Any:
+        """Return a pointer of a kind to a column, `plus` a number of columns."""
+        place = self.builder.gep(self.start, [self.builder.mul(column, column.type(self.itemsize))])
+        if plus:
+            place = self.builder.gep(place, [column.type(plus * self.itemsize)])
+        return self.builder.bitcast(place, kind.as_pointer())
+
+    def load(self, column: Any, lanes: int, plus: int = 0) -> Lanes:
+        """Load the values of some columns from `column` + `plus` on."""
         kind = ir.VectorType(self.element, lanes) if lanes > 1 else self.element
-        return Lanes(self.builder, self.builder.load(self.address(column, kind), align=self.itemsize))
+        return Lanes(self.builder, self.builder.load(self.address(column, kind, plus), align=self.itemsize))
 
-    def store(self, column: Any, lanes: Lanes) -> None:
-        """Store values from `column` on."""
-        self.builder.store(lanes.value, self.address(column, lanes.value.type), align=self.itemsize)
+    def store(self, column: Any, lanes: Lanes, plus: int = 0) -> None:
+        """Store values from `column` + `plus` on."""
+        self.builder.store(lanes.value, self.address(column, lanes.value.type, plus), align=self.itemsize)
 
-    def prefetch(self, column: Any) -> None:
+    def prefetch(self, column: Any, plus: int = 0) -> None:
         """Fetch the cache line of a column before it is needed."""
-        pointer = ir.IntType(8).as_pointer()
         function = cgutils.get_or_insert_function(
-            self.builder.module, ir.FunctionType(ir.VoidType(), [pointer, INT32, INT32, INT32]), "llvm.prefetch.p0i8"
+            self.builder.module, ir.FunctionType(ir.VoidType(), [BYTES, INT32, INT32, INT32]), "llvm.prefetch.p0i8"
         )
-        address = self.address(column, ir.IntType(8))
+        address = self.address(column, ir.IntType(8), plus)
         self.builder.call(function, [address, INT32(1), INT32(3), INT32(1)])  # to write, in all levels, data
 
 
@@ -85,16 +94,19 @@ class Matrix:
     def __init__(self, context: Any, builder: Any, kind: Any, value: Any) -> None:
         array = context.make_array(kind)(context, builder, value)
         self.context, self.builder, self.element = context, builder, context.get_value_type(kind.dtype)
-        self.intp = context.get_value_type(types.intp)
         self.itemsize = context.get_abi_sizeof(self.element)
         self.lanes = REGISTER_BYTES // self.itemsize
-        self.data = builder.ptrtoint(array.data, self.intp)
+        self.data = builder.bitcast(array.data, BYTES)
         self.stride = cgutils.unpack_tuple(builder, array.strides)[0]
         self.columns = cgutils.unpack_tuple(builder, array.shape)[-1]
 
     def row(self, index: Any) -> Row:
         """Return a row."""
-        return Row(self, self.builder.add(self.data, self.builder.mul(index, self.stride)))
+        return Row(self, self.builder.gep(self.data, [self.builder.mul(index, self.stride)]))
+
+    def row_at(self, address: Any) -> Row:
+        """Return the row that begins at an address."""
+        return Row(self, self.builder.inttoptr(address, BYTES))
 
 
 class Vector(Matrix):
@@ -108,6 +120,17 @@ class Vector(Matrix):
 def cast_index(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     """Convert an integer of any width to one that addresses memory."""
     return context.cast(builder, value, kind, types.intp)
+
+
+def unpack_arguments(context: Any, builder: Any, signature: Any, values: Any) -> list[Any]:
+    """Wrap the arrays and indices that an intrinsic is called with."""
+    ready: list[Any] = []
+    for kind, value in zip(signature.args, values, strict=True):
+        if isinstance(kind, types.Array):
+            ready.append((Matrix if kind.ndim == 2 else Vector)(context, builder, kind, value))
+        else:
+            ready.append(cast_index(context, builder, kind, value))
+    return ready
 
 
 def broadcast(builder: Any, value: Any, lanes: int) -> Lanes:

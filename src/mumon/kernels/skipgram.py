@@ -10,20 +10,47 @@ from typing import Any
 import numpy as np
 
 from mumon.kernels.jit import kernel
-from mumon.kernels.noise import draw_from_alias, draw_words
+from mumon.kernels.layout import BAND
+from mumon.kernels.negative_sampling import step_exactly
+from mumon.kernels.noise import draw_words
 from mumon.kernels.numerics import (
-    GAMMA,
     LOSS_BATCHES,
     LOSS_TARGETS,
     minus_log_sigmoid,
-    mix,
     sigmoid,
     source_rate,
     target_rate,
     target_rates,
 )
-from mumon.kernels.products import exchange_gradients, score_noise
-from mumon.kernels.row_ops import add_row, allocate_rows, copy_row, dot, exchange, prefetch
+from mumon.kernels.products import collect_noise, score_noise, update_noise
+from mumon.kernels.row_ops import (
+    Band,
+    Carry,
+    Row,
+    Scalar,
+    add_row,
+    allocate_bands,
+    allocate_rows,
+    copy_row,
+    dot,
+    locate,
+    scan_operation,
+)
+
+
+@scan_operation
+def exchange_pairs(
+    dh: Carry, target: Row, sums: Row, h: Row, keep: Scalar, gradient: Scalar, step: Scalar
+) -> tuple[Carry, Row, Row]:
+    """Exchange gradients between a centre and a context word; `keep` is 0 for the first context word of a centre."""
+    total = keep * dh + gradient * target
+    return total, target + step * h, total
+
+
+@scan_operation
+def update_centres(source: Row, dh: Band, sums: Row, rate: Scalar) -> Row:
+    """Give a centre's row the gradients from its noise words and its context words."""
+    return source + rate * (dh + sums)
 
 
 @kernel
@@ -40,9 +67,11 @@ def skipgram_exact(
     seed: Any,
 ) -> Any:
     """Take one SGD step per (centre, context) pair with `negative` fresh noise words."""
-    real, state = source.dtype.type, seed
+    state = seed
     h, dh = allocate_rows(1, source), allocate_rows(1, source)
-    noise = np.empty(negative, np.int64)
+    noise, next_noise = np.empty(negative, np.int64), np.empty(negative, np.int64)
+    state = draw_words(alias, state, next_noise)
+    places, factors = np.empty((negative + 1, 2), np.int64), np.empty((negative + 1, 2), source.dtype)
     loss, counted = 0.0, 0
     for i in range(ids.shape[0]):
         sampled = i % LOSS_TARGETS == 0
@@ -50,26 +79,11 @@ def skipgram_exact(
         for j in range(left[i], right[i]):
             if j == i:
                 continue
-            for m in range(negative):
-                state += GAMMA
-                noise[m] = draw_from_alias(alias, mix(state))
-                prefetch(target, noise[m])
+            noise, next_noise = next_noise, noise
+            state = draw_words(alias, state, next_noise)
             word = ids[j]
             copy_row(h, 0, source, ids[i])
-            dh[:] = real(0)
-            score = dot(h, 0, target, word)
-            gradient = alpha * (real(1) - sigmoid(score))
-            exchange(target, word, dh, 0, gradient, target_rate(rates, word) * gradient, h, 0)
-            if sampled:
-                loss += minus_log_sigmoid(score)
-            for m in range(negative):
-                other = noise[m]
-                if other != word:
-                    score = dot(h, 0, target, other)
-                    gradient = -alpha * sigmoid(score)
-                    exchange(target, other, dh, 0, gradient, target_rate(rates, other) * gradient, h, 0)
-                    if sampled:
-                        loss += minus_log_sigmoid(-score)
+            loss += step_exactly(h, dh, target, word, noise, next_noise, rates, alpha, places, factors, sampled)
             add_row(source, ids[i], source_rate(rates, ids[i]), dh, 0)
     return loss, counted
 
@@ -94,9 +108,21 @@ def skipgram_fast(
     A centre meets each noise word once for all its C contexts, with weight C·negative/shared (less the contexts that
     are that very word), so it costs C + shared products instead of C·(negative + 1).
     """
-    n, real, state = ids.shape[0], source.dtype.type, seed
-    h, dh = allocate_rows(batch, source), allocate_rows(batch, source)
+    n, real, state, D = ids.shape[0], source.dtype.type, seed, source.shape[1]
+    pairs = 0
+    for first in range(0, n, batch):
+        count = 0
+        for i in range(first, min(first + batch, n)):
+            count += right[i] - left[i] - 1
+        pairs = max(pairs, count)
+    h, sums, dh = allocate_rows(batch, source), allocate_rows(batch, source), allocate_bands(batch, BAND, source)
     scores, weights = np.empty((batch, shared), source.dtype), np.empty((batch, shared), source.dtype)
+    # What the scans need of each pair and of each centre: where its rows are, and numbers. The carried row is not used
+    # from one call to the next.
+    carried = allocate_rows(1, source)
+    carried[:] = real(0)
+    places, factors = np.empty((pairs, 3), np.int64), np.empty((pairs, 3), source.dtype)
+    centres, centre_rates = np.empty((batch, 3), np.int64), np.empty((batch, 1), source.dtype)
     words, next_words = np.empty(shared, np.int32), np.empty(shared, np.int32)
     state = draw_words(alias, state, next_words)
     weight = real(negative) / real(shared)
@@ -113,6 +139,8 @@ def skipgram_fast(
             low, high = min(low, left[i]), max(high, right[i])
             weights[r] = weight * real(right[i] - left[i] - 1)
             copy_row(h, r, source, ids[i])
+            centres[r, 0], centres[r, 1], centres[r, 2] = locate(source, ids[i]), locate(dh, r), locate(sums, r)
+            centre_rates[r, 0] = source_rate(rates, ids[i])
         for m in range(shared):
             for j in range(low, high):
                 if ids[j] == words[m]:
@@ -120,7 +148,7 @@ def skipgram_fast(
                         if left[first + r] <= j < right[first + r] and j != first + r:
                             weights[r, m] -= weight
 
-        score_noise(scores, rows, h, target, words, source, ids, first + batch)
+        score_noise(scores, rows, h, target, words, source, ids[min(first + batch, n - 1) :])
         if sampled:
             counted += rows
             for r in range(rows):
@@ -129,17 +157,30 @@ def skipgram_fast(
         for r in range(rows):
             for m in range(shared):
                 scores[r, m] = -alpha * weights[r, m] * sigmoid(scores[r, m])
-        exchange_gradients(dh, h, rows, scores, target, words, target_rates(rates), next_words, ids, high)
-
+        pair = 0
         for r in range(rows):
-            i = first + r
+            i, before = first + r, pair
             for j in range(left[i], right[i]):
                 if j != i:
                     word = ids[j]
                     score = dot(h, r, target, word)
                     gradient = alpha * (real(1) - sigmoid(score))
-                    exchange(target, word, dh, r, gradient, target_rate(rates, word) * gradient, h, r)
+                    places[pair, 0], places[pair, 1], places[pair, 2] = (
+                        locate(target, word),
+                        locate(sums, r),
+                        locate(h, r),
+                    )
+                    factors[pair, 0], factors[pair, 1] = real(pair > before), gradient
+                    factors[pair, 2] = target_rate(rates, word) * gradient
+                    pair += 1
                     if sampled:
                         loss += minus_log_sigmoid(score)
-            add_row(source, ids[i], source_rate(rates, ids[i]), dh, r)
+
+        following = ids[high : high + rows] if high + rows <= n else ids[first : first + rows]
+        for begin in range(0, D, BAND):
+            end = min(begin + BAND, D)
+            collect_noise(dh, rows, scores, target, words, begin, end, next_words)
+            exchange_pairs(carried, 0, target, sums, h, places, factors, 0, pair, begin, end)
+            update_centres(source, dh, sums, centres, centre_rates, 0, rows, begin, end)
+            update_noise(target, words, target_rates(rates), scores, h, rows, begin, end, following)
     return loss, counted
