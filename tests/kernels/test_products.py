@@ -29,8 +29,8 @@ def score(scores, n, h, target, words, source, ahead):
 
 
 @kernel
-def collect(dh, n, scores, target, words, begin, end, ahead):
-    products.collect_noise(dh, n, scores, target, words, begin, end, ahead)
+def collect(dh, place, n, scores, target, words, begin, end, ahead):
+    products.collect_noise(dh, place, n, scores, target, words, begin, end, ahead)
 
 
 @kernel
@@ -95,10 +95,10 @@ def test_products_in_place_are_matrix_products(dtype, size):
         collected, changed = np.empty((n, D), dtype), target.copy()
         for begin in range(0, D, width):
             end = min(begin + width, D)
-            dh = np.full((n + 2, end - begin), 7, dtype)
-            collect(dh, n, scores, target, words, begin, end, words)
-            collected[:, begin:end] = dh[:n]
-            assert (dh[n:] == 7).all()
+            dh = np.full((n + 2, end - begin + 16), 7, dtype)
+            collect(dh, 16, n, scores, target, words, begin, end, words)
+            collected[:, begin:end] = dh[:n, 16:]
+            assert (dh[n:] == 7).all() and (dh[:, :16] == 7).all()
             update(changed, words, rates, scores, h, n, begin, end, ids)
         np.testing.assert_allclose(collected, expected_dh, **tolerance)
         np.testing.assert_allclose(changed, expected, **tolerance)

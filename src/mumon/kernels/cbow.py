@@ -65,23 +65,23 @@ def sum_windows(h: Each, end: Row, after: Row, at: Row, begin: Row, share: Scala
 
 @scan_operation
 def return_gradients(
-    before: Carry, total: Carry, target: Row, begin: Row, at: Row, end: Row, settled: Row, source: Row,
-    dh: Band, h: Each, gradient: Scalar, step: Scalar, share: Scalar, inner: Scalar, rate: Scalar,
+    before: Carry, target: Row, begin: Row, at: Row, end: Row, dh: Band, h: Each,
+    gradient: Scalar, step: Scalar, share: Scalar, inner: Scalar,
 ) -> tuple[Any, ...]:  # fmt: skip
-    """Update a target row, give the gradient of h to the window, and settle the source row that no window needs now."""
+    """Update a target row, and give the gradient of h to the window as differences between neighbouring rows.
+
+    The centre, where the left half ends, is also where the right half of the token before begins: `before` is the
+    gradient of that token, and `inner` 0 if there is no left half.
+    """
     own = share * (dh + gradient * target)
-    sums = total + settled
-    return (
-        own, sums, target + step * h, begin + own, at + (before - inner * own), end - own, settled - settled,
-        source + rate * sums,
-    )  # fmt: skip
+    return own, target + step * h, begin + own, at + (before - inner * own), end - own
 
 
 @scan_operation
-def settle_rest(total: Carry, source: Row, settled: Row, rate: Scalar) -> tuple[Carry, Row]:
-    """Give the source rows at the end of a block their gradients."""
-    sums = total + settled
-    return sums, source + rate * sums
+def settle_rows(total: Carry, source: Row, change: Row, rate: Scalar) -> tuple[Carry, Row, Row]:
+    """Give a source row its summed gradient, pass the sum on to the next, and leave a zero."""
+    sums = total + change
+    return sums, source + rate * sums, change - change
 
 
 @inlined
@@ -100,6 +100,27 @@ def find_power(least: Any) -> Any:
     while power < least:
         power *= 2
     return power
+
+
+@inlined
+def list_settled(
+    places: Any,
+    factors: Any,
+    source: Any,
+    change: Any,
+    ids: Any,
+    rates: Any,
+    first: Any,
+    trained: Any,
+    reach: Any,
+    last: Any,
+) -> Any:
+    """List the source rows from token `first` on that no window needs after `trained` tokens; return where they end."""
+    done = max(trained - reach, first) if trained < ids.shape[0] else ids.shape[0]
+    for j in range(first, done):
+        places[j - first, 0], places[j - first, 1] = locate(source, ids[j]), locate(change, j & last)
+        factors[j - first, 0] = source_rate(rates, ids[j])
+    return done
 
 
 @inlined
@@ -188,7 +209,7 @@ def cbow_fast(
     last = ring - 1  # j & last is the place of token j in a ring
     # Row j of prefix is the sum of the source rows before j; row j of change is what is added to source row j less
     # what is added to row j - 1.
-    prefix, change = allocate_rows(ring, source), allocate_rows(ring + 2, source)
+    prefix, change = allocate_rows(ring, source), allocate_rows(ring + 1, source)
     running, before, total = allocate_rows(1, source), allocate_rows(1, source), allocate_rows(1, source)
     prefix[:] = real(0)
     change[:] = real(0)
@@ -198,14 +219,16 @@ def cbow_fast(
     h, dh = allocate_rows(batch, source), allocate_bands(batch, BAND, source)
     scores = np.empty((batch, shared), source.dtype)
     # What the scans need of each token: where its rows are, and numbers.
-    new_rows, none = np.empty((batch + reach + 1, 2), np.int64), np.empty((batch + reach + 1, 0), source.dtype)
+    most = batch + reach + 1
+    new_rows, none = np.empty((most, 2), np.int64), np.empty((most, 0), source.dtype)
+    old_rows, old_rates = np.empty((most, 2), np.int64), np.empty((most, 1), source.dtype)
     edges, shares = np.empty((batch, 4), np.int64), np.empty((batch, 1), source.dtype)
-    places, factors = np.empty((batch, 7), np.int64), np.empty((batch, 5), source.dtype)
+    places, factors = np.empty((batch, 5), np.int64), np.empty((batch, 4), source.dtype)
     words, next_words = np.empty(shared, np.int32), np.empty(shared, np.int32)
     state = draw_words(alias, state, next_words)
     weight = real(negative) / real(shared)
     loss, counted = 0.0, 0
-    seen, base = 0, 0  # source rows in prefix; where its sum began
+    seen, base, settled = 0, 0, 0  # source rows in prefix; where its sum began; rows that have received their gradients
 
     for first in range(0, n, batch):
         rows = min(batch, n - first)
@@ -224,15 +247,12 @@ def cbow_fast(
                 upto += 1
             edges[r, 0], edges[r, 1] = locate(prefix, right[i] & last), locate(prefix, (i + 1) & last)
             edges[r, 2], edges[r, 3] = locate(prefix, i & last), locate(prefix, left[i] & last)
-            share, inner, j = real(1) / real(right[i] - left[i] - 1), left[i] < i, i - reach - 1
+            share, inner = real(1) / real(right[i] - left[i] - 1), left[i] < i
             shares[r, 0] = share if divide_in else real(1)
-            places[r, 0] = locate(target, ids[i])
-            places[r, 1] = locate(change, left[i] & last if inner else ring)
+            places[r, 0], places[r, 1] = locate(target, ids[i]), locate(change, left[i] & last if inner else ring)
             places[r, 2], places[r, 3] = locate(change, i & last), locate(change, right[i] & last)
-            places[r, 4] = locate(change, j & last if j >= 0 else ring + 1)
-            places[r, 5], places[r, 6] = locate(source, ids[max(j, 0)]), locate(dh, r)
+            places[r, 4] = locate(dh, r)
             factors[r, 2], factors[r, 3] = share if divide_out else real(1), real(inner)
-            factors[r, 4] = source_rate(rates, ids[j]) if j >= 0 else real(0)
         for begin in range(0, D, BAND):
             end = min(begin + BAND, D)
             extend_sums(running, 0, prefix, source, new_rows, none, 0, upto - seen, begin, end)
@@ -244,19 +264,14 @@ def cbow_fast(
         loss += score_batch(scores, factors, rows, h, target, own, words, rates, alpha, weight, sampled)
         counted += rows if sampled else 0
 
+        done = list_settled(old_rows, old_rates, source, change, ids, rates, settled, first + rows, reach, last)
         ahead = first + batch if first + 2 * batch <= n else first
         following = ids[ahead : ahead + rows]
         for begin in range(0, D, BAND):
             end = min(begin + BAND, D)
-            collect_noise(dh, rows, scores, target, words, begin, end, next_words)
-            return_gradients(
-                before, 0, total, 0, target, change, change, change, change, source, dh, h,
-                places, factors, 0, rows, begin, end,
-            )  # fmt: skip
+            collect_noise(dh, 0, rows, scores, target, words, begin, end, next_words)
             update_noise(target, words, target_rates(rates), scores, h, rows, begin, end, following)
-    rest = max(n - reach - 1, 0)
-    for j in range(rest, n):
-        new_rows[0, 0], new_rows[0, 1] = locate(source, ids[j]), locate(change, j & last)
-        factors[0, 0] = source_rate(rates, ids[j])
-        settle_rest(total, 0, source, change, new_rows, factors, 0, 1, 0, D)
+            return_gradients(before, 0, target, change, change, change, dh, h, places, factors, 0, rows, begin, end)
+            settle_rows(total, 0, source, change, old_rows, old_rates, 0, done - settled, begin, end)
+        settled = done
     return loss, counted

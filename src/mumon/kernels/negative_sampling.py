@@ -61,11 +61,14 @@ def step_exactly(
 
 
 @inlined
-def noise_gradients(scores: Any, r: Any, scale: Any, words: Any, word: Any) -> None:
-    """Turn the scores of one target into gradients; a target is not its own noise."""
+def noise_gradients(scores: Any, r: Any, scale: Any, words: Any, word: Any) -> Any:
+    """Turn the scores of one target into gradients; a target is not its own noise. Return whether it is among it."""
+    found = False
     for m in range(scores.shape[1]):
         gradient = scale * sigmoid(scores[r, m])
         scores[r, m] = gradient if words[m] != word else gradient * 0
+        found |= words[m] == word
+    return found
 
 
 @inlined
@@ -85,18 +88,29 @@ def score_batch(
     """Turn the scores of a batch into gradients, and return its loss if `sampled`.
 
     The gradients of noise words replace their scores; those of the targets `own` are the first of the factors, and
-    times the rate of the target row the second.
+    times the rate of the target row the second. Target rows learn from noise first, then one after another: if the row
+    of a target is among those before it, its score is that of the row as it will be, without waiting for it.
     """
     real, loss = scores.dtype.type, 0.0
+    if sampled:
+        for r in range(rows):
+            for m in range(words.shape[0]):
+                if words[m] != own[r]:
+                    loss += weight * minus_log_sigmoid(-scores[r, m])
     for r in range(rows):
-        word = own[r]
-        score = dot(h, r, target, word)
+        factors[r, 0] = real(noise_gradients(scores, r, -alpha * weight, words, own[r]))
+    for r in range(rows):
+        word, score = own[r], dot(h, r, target, own[r])
+        if factors[r, 0] > 0:
+            for m in range(words.shape[0]):
+                if words[m] == word:
+                    for q in range(rows):
+                        score += target_rate(rates, word) * scores[q, m] * dot(h, r, h, q)
+        for q in range(r):
+            if own[q] == word:
+                score += factors[q, 1] * dot(h, r, h, q)
         factors[r, 0] = alpha * (real(1) - sigmoid(score))
         factors[r, 1] = target_rate(rates, word) * factors[r, 0]
         if sampled:
             loss += minus_log_sigmoid(score)
-            for m in range(words.shape[0]):
-                if words[m] != word:
-                    loss += weight * minus_log_sigmoid(-scores[r, m])
-        noise_gradients(scores, r, -alpha * weight, words, word)
     return loss

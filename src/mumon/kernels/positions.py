@@ -16,7 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from mumon.kernels.cbow import REBASE, extend_sums, find_power, find_reach, rebase_sums
+from mumon.kernels.cbow import (
+    REBASE,
+    extend_sums,
+    find_power,
+    find_reach,
+    list_settled,
+    rebase_sums,
+    settle_rows,
+)
 from mumon.kernels.jit import inlined, kernel
 from mumon.kernels.layout import BAND
 from mumon.kernels.negative_sampling import score_batch, step_exactly
@@ -75,13 +83,6 @@ def return_two(
 def exchange_targets(row: Row, dh: Band, h: Each, gradient: Scalar, step: Scalar) -> tuple[Row, Band]:
     """Update a target row by h at its own rate, and complete dh by the row as it was."""
     return row + step * h, dh + gradient * row
-
-
-@scan_operation
-def settle_rows(total: Carry, source: Row, change: Row, rate: Scalar) -> tuple[Carry, Row, Row]:
-    """Give a source row its summed gradient, pass the sum on to the next, and leave a zero."""
-    sums = total + change
-    return sums, source + rate * sums, change - change
 
 
 @row_operation
@@ -214,7 +215,7 @@ def cbow_positions_fast(
     state = draw_words(alias, state, next_words)
     weight, rate = real(negative) / real(shared), real(weight_rate)
     loss, counted = 0.0, 0
-    seen, base, settled = 0, 0, 0  # source rows in prefix; where its sum began; source rows that no window needs more
+    seen, base, settled = 0, 0, 0  # source rows in prefix; where its sum began; rows that have received their gradients
 
     for first in range(0, n, batch):
         rows = min(batch, n - first)
@@ -269,15 +270,13 @@ def cbow_positions_fast(
         counted += rows if sampled else 0
 
         # Each gradient goes to the noise words, to its target, and to the groups of its window and their weights.
-        done = max(first + rows - reach, settled) if first + rows < n else n
-        for j in range(settled, done):
-            old_rows[j - settled, 0], old_rows[j - settled, 1] = locate(source, ids[j]), locate(change, j & last)
-            old_rates[j - settled, 0] = source_rate(rates, ids[j])
+        done = list_settled(old_rows, old_rates, source, change, ids, rates, settled, first + rows, reach, last)
         ahead = first + batch if first + 2 * batch <= n else first
         following = ids[ahead : ahead + rows]
         for start in range(0, D, BAND):
             stop = min(start + BAND, D)
-            collect_noise(dh, rows, scores, target, words, start, stop, next_words)
+            collect_noise(dh, 0, rows, scores, target, words, start, stop, next_words)
+            update_noise(target, words, target_rates(rates), scores, h, rows, start, stop, following)
             exchange_targets(target, dh, h, targets, factors, 0, rows, start, stop)
             for slot in range(2 * half):
                 g = slot // half * groups + 2 * (slot % half)
@@ -287,7 +286,6 @@ def cbow_positions_fast(
                     changes, parts, slot, counts[slot], start, stop,
                 )  # fmt: skip
             settle_rows(total, 0, source, change, old_rows, old_rates, 0, done - settled, start, stop)
-            update_noise(target, words, target_rates(rates), scores, h, rows, start, stop, following)
         settled = done
     for g in range(places):
         add_change(weights, g, own, g, before, g)

@@ -38,10 +38,10 @@ if numba.config.DISABLE_JIT:
         scores[:rows] = h[:rows] @ target[words].T
 
     def collect_noise(
-        dh: Any, rows: Any, scores: Any, target: Any, words: Any, begin: Any, end: Any, ahead: Any
+        dh: Any, place: Any, rows: Any, scores: Any, target: Any, words: Any, begin: Any, end: Any, ahead: Any
     ) -> None:
-        """Compute dh = scores · noise for the columns begin … end - 1, which dh has from its first column on."""
-        dh[:rows, : end - begin] = scores[:rows] @ target[words, begin:end]
+        """Compute dh = scores · noise for the columns begin … end - 1, which are those of dh from `place` on."""
+        dh[:rows, place : place + end - begin] = scores[:rows] @ target[words, begin:end]
 
     def update_noise(
         target: Any, words: Any, rates: Any, scores: Any, h: Any, rows: Any, begin: Any, end: Any, ahead: Any
@@ -138,6 +138,7 @@ else:
     def collect_noise(
         typingctx: Any,
         dh: Any,
+        place: Any,
         rows: Any,
         scores: Any,
         target: Any,
@@ -146,15 +147,15 @@ else:
         end: Any,
         ahead: Any,
     ) -> Any:
-        """Compute dh = scores · noise for the columns begin … end - 1, which dh has from its first column on.
+        """Compute dh = scores · noise for the columns begin … end - 1, which are those of dh from `place` on.
 
         Prefetches these columns of target[ahead], which has as many words as `words`.
         """
 
         def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             arguments = simd.unpack_arguments(context, builder, signature, values)
-            dh, rows, scores, target, words, begin, end, ahead = arguments
-            intp = rows.type
+            dh, place, rows, scores, target, words, begin, end, ahead = arguments
+            intp, skipped = rows.type, builder.sub(begin, place)
 
             def emit(r: Any, column: Any, tall: int, wide: int, first: bool) -> None:
                 tile = _Tile(builder, dh, column, tall, wide)
@@ -165,14 +166,14 @@ else:
                     tile.add(row, [factors.load(m, 1) for factors in left], later)
                 for k in range(tall):
                     row = dh.row(builder.add(r, intp(k)))
-                    row.shift(begin)
+                    row.shift(skipped)
                     for v in range(wide):
                         row.store(column, tile.read(k, v), v * dh.lanes)
 
             _emit_tiles(builder, rows, begin, end, dh.lanes, emit)
             return context.get_dummy_value()
 
-        return types.void(dh, rows, scores, target, words, begin, end, ahead), codegen
+        return types.void(dh, place, rows, scores, target, words, begin, end, ahead), codegen
 
     @intrinsic  # type: ignore[misc]
     def update_noise(

@@ -25,7 +25,7 @@ def small_products(scores: Any, h: Any, dh: Any, target: Any, words: Any, rates:
         score_noise(scores, rows, h, target, words, target, words)
         for begin in range(0, h.shape[1], BAND):
             end = min(begin + BAND, h.shape[1])
-            collect_noise(dh, rows, scores, target, words, begin, end, words)
+            collect_noise(dh, 0, rows, scores, target, words, begin, end, words)
             update_noise(target, words, rates, scores, h, rows, begin, end, words)
 
 

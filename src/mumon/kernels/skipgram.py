@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from mumon.kernels.cbow import find_reach
 from mumon.kernels.jit import kernel
 from mumon.kernels.layout import BAND
-from mumon.kernels.negative_sampling import step_exactly
+from mumon.kernels.negative_sampling import exchange_rows, step_exactly
 from mumon.kernels.noise import draw_words
 from mumon.kernels.numerics import (
     LOSS_BATCHES,
@@ -24,33 +25,12 @@ from mumon.kernels.numerics import (
 )
 from mumon.kernels.products import collect_noise, score_noise, update_noise
 from mumon.kernels.row_ops import (
-    Band,
-    Carry,
-    Row,
-    Scalar,
     add_row,
-    allocate_bands,
     allocate_rows,
     copy_row,
     dot,
     locate,
-    scan_operation,
 )
-
-
-@scan_operation
-def exchange_pairs(
-    dh: Carry, target: Row, sums: Row, h: Row, keep: Scalar, gradient: Scalar, step: Scalar
-) -> tuple[Carry, Row, Row]:
-    """Exchange gradients between a centre and a context word; `keep` is 0 for the first context word of a centre."""
-    total = keep * dh + gradient * target
-    return total, target + step * h, total
-
-
-@scan_operation
-def update_centres(source: Row, dh: Band, sums: Row, rate: Scalar) -> Row:
-    """Give a centre's row the gradients from its noise words and its context words."""
-    return source + rate * (dh + sums)
 
 
 @kernel
@@ -109,20 +89,11 @@ def skipgram_fast(
     are that very word), so it costs C + shared products instead of C·(negative + 1).
     """
     n, real, state, D = ids.shape[0], source.dtype.type, seed, source.shape[1]
-    pairs = 0
-    for first in range(0, n, batch):
-        count = 0
-        for i in range(first, min(first + batch, n)):
-            count += right[i] - left[i] - 1
-        pairs = max(pairs, count)
-    h, sums, dh = allocate_rows(batch, source), allocate_rows(batch, source), allocate_bands(batch, BAND, source)
+    h, dh = allocate_rows(batch, source), allocate_rows(batch, source)
     scores, weights = np.empty((batch, shared), source.dtype), np.empty((batch, shared), source.dtype)
-    # What the scans need of each pair and of each centre: where its rows are, and numbers. The carried row is not used
-    # from one call to the next.
-    carried = allocate_rows(1, source)
-    carried[:] = real(0)
-    places, factors = np.empty((pairs, 3), np.int64), np.empty((pairs, 3), source.dtype)
-    centres, centre_rates = np.empty((batch, 3), np.int64), np.empty((batch, 1), source.dtype)
+    # What a scan needs of each context word: where its rows are, and numbers.
+    widest = 2 * find_reach(left, right)
+    places, factors = np.empty((widest, 2), np.int64), np.empty((widest, 2), source.dtype)
     words, next_words = np.empty(shared, np.int32), np.empty(shared, np.int32)
     state = draw_words(alias, state, next_words)
     weight = real(negative) / real(shared)
@@ -139,8 +110,6 @@ def skipgram_fast(
             low, high = min(low, left[i]), max(high, right[i])
             weights[r] = weight * real(right[i] - left[i] - 1)
             copy_row(h, r, source, ids[i])
-            centres[r, 0], centres[r, 1], centres[r, 2] = locate(source, ids[i]), locate(dh, r), locate(sums, r)
-            centre_rates[r, 0] = source_rate(rates, ids[i])
         for m in range(shared):
             for j in range(low, high):
                 if ids[j] == words[m]:
@@ -157,30 +126,27 @@ def skipgram_fast(
         for r in range(rows):
             for m in range(shared):
                 scores[r, m] = -alpha * weights[r, m] * sigmoid(scores[r, m])
-        pair = 0
+        following = ids[high : high + rows] if high + rows <= n else ids[first : first + rows]
+        for begin in range(0, D, BAND):
+            end = min(begin + BAND, D)
+            collect_noise(dh, begin, rows, scores, target, words, begin, end, next_words)
+            update_noise(target, words, target_rates(rates), scores, h, rows, begin, end, following)
+
         for r in range(rows):
-            i, before = first + r, pair
+            i, count = first + r, 0
             for j in range(left[i], right[i]):
                 if j != i:
                     word = ids[j]
                     score = dot(h, r, target, word)
-                    gradient = alpha * (real(1) - sigmoid(score))
-                    places[pair, 0], places[pair, 1], places[pair, 2] = (
-                        locate(target, word),
-                        locate(sums, r),
-                        locate(h, r),
-                    )
-                    factors[pair, 0], factors[pair, 1] = real(pair > before), gradient
-                    factors[pair, 2] = target_rate(rates, word) * gradient
-                    pair += 1
+                    places[count, 0], places[count, 1] = locate(target, word), locate(h, r)
+                    for q in range(count):  # the same word: score its row as it will be by then
+                        if places[q, 0] == places[count, 0]:
+                            score += factors[q, 1] * dot(h, r, h, r)
+                    factors[count, 0] = alpha * (real(1) - sigmoid(score))
+                    factors[count, 1] = target_rate(rates, word) * factors[count, 0]
+                    count += 1
                     if sampled:
                         loss += minus_log_sigmoid(score)
-
-        following = ids[high : high + rows] if high + rows <= n else ids[first : first + rows]
-        for begin in range(0, D, BAND):
-            end = min(begin + BAND, D)
-            collect_noise(dh, rows, scores, target, words, begin, end, next_words)
-            exchange_pairs(carried, 0, target, sums, h, places, factors, 0, pair, begin, end)
-            update_centres(source, dh, sums, centres, centre_rates, 0, rows, begin, end)
-            update_noise(target, words, target_rates(rates), scores, h, rows, begin, end, following)
+            exchange_rows(dh, r, target, h, places, factors, 0, count, 0, D)
+            add_row(source, ids[i], source_rate(rates, ids[i]), dh, r)
     return loss, counted
