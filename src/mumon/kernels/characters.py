@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from mumon.kernels.bytewise import HIGH_BITS, find_lowest_byte, load_8, store_8
+from mumon.kernels.bytewise import HIGH_BITS, S8, SPACES, ZERO, find_lowest_byte, load_8, store_8
 from mumon.kernels.jit import inlined, kernel
 
 WORD, SPACE, STOP, CLOSER, INNER, WIDE_STOP = 1, 2, 4, 8, 16, 32
+ENDS = STOP | WIDE_STOP
 SMALL = 64  # the letters before which a sentence does not end
 CASED, IGNORABLE = 128, 256  # what decides which of its two lower cases a capital sigma has; IGNORABLE excludes CASED
 BLOCK = 64  # code points
@@ -30,7 +31,8 @@ FROM_SMALL_A, BEYOND_SMALL_Z = np.uint64(0x1F1F1F1F1F1F1F1F), np.uint64(0x050505
 FROM_0, BEYOND_9 = np.uint64(0x5050505050505050), np.uint64(0x4646464646464646)
 EACH_20, EACH_7F = np.uint64(0x2020202020202020), np.uint64(0x7F7F7F7F7F7F7F7F)
 UNDERSCORES = np.uint64(0x5F5F5F5F5F5F5F5F)
-TWO = np.uint64(2)
+HIGH_BIT = np.uint64(0x80)
+TWO, S56 = np.uint64(2), np.uint64(56)
 
 
 @inlined
@@ -60,39 +62,49 @@ def skip(text: Any, i: Any, flags: Any, blocks: Any, classes: Any) -> Any:
 
 
 @inlined
-def flag_ends_of_plain_words(word: Any) -> Any:
-    """Set the high bit of every byte that is no letter of ASCII, digit or underscore; right up to the first of them."""
+def flag_word_bytes(word: Any) -> Any:
+    """Set the high bit of every byte that is a letter of ASCII, digit or underscore; right up to the first beyond."""
     small, line = word | EACH_20, word ^ UNDERSCORES
     letters = (small + FROM_SMALL_A) & ~(small + BEYOND_SMALL_Z)
     digits = (word + FROM_0) & ~(word + BEYOND_9)
-    return ~((letters | digits | ~(line + EACH_7F)) & ~word) & HIGH_BITS
+    return (letters | digits | ~(line + EACH_7F)) & ~word & HIGH_BITS
 
 
 @inlined
-def find_break(text: Any, i: Any, width: Any, kind: Any, blocks: Any, classes: Any) -> Any:
-    """Look at what is not part of a word: return where to go on, and whether a sentence ends."""
-    size = text.shape[0]
-    if kind & STOP != 0:
-        i = skip(text, i + width, STOP, blocks, classes)
-        i = skip(text, i, CLOSER, blocks, classes)
-        after = skip(text, i, SPACE, blocks, classes)
-        if after == size:
-            return i, True
-        entry, _ = locate(text, after, blocks)
-        return i, after > i and classes[entry] & SMALL == 0  # "e.g. this" goes on
-    if kind & WIDE_STOP != 0:
-        return skip(text, i + width, WIDE_STOP, blocks, classes), True
-    i += width
-    if text[i - 1] == NEWLINE:
-        after = i
-        while after < size and text[after] != NEWLINE:
-            entry, width = locate(text, after, blocks)
-            if classes[entry] & SPACE == 0:
-                return i, False
-            after += width
-        if after < size:
-            return after + 1, True
-    return i, False
+def find_sentence_end(text: Any, i: Any, stops: Any, blocks: Any, classes: Any) -> Any:
+    """Return where the full stops and closing quotes before `i` and after end, and whether a sentence ends there.
+
+    `stops` says of which kind the stop before `i` is. After STOP, closing quotes may follow, and a sentence ends if
+    then blanks follow, and then no small letter ("e.g. this" goes on), or if nothing follows.
+    """
+    end, stage = i, stops
+    while i < text.shape[0]:
+        entry, width = locate(text, i, blocks)
+        kind = classes[entry]
+        if kind & stage == 0:
+            if stage == WIDE_STOP:
+                return end, True
+            if stage == STOP and kind & CLOSER != 0:
+                stage = CLOSER
+            elif kind & SPACE != 0:
+                stage = SPACE
+            else:
+                return end, stage == SPACE and kind & SMALL == 0
+        i += width
+        end = end if stage == SPACE else i
+    return end, True
+
+
+@inlined
+def find_empty_line(text: Any, i: Any, blocks: Any, classes: Any) -> Any:
+    """Return where the rest of a line ends that begins at `i` and has only blanks; `i` if it has more."""
+    end = i
+    while end < text.shape[0] and text[end] != NEWLINE:
+        entry, width = locate(text, end, blocks)
+        if classes[entry] & SPACE == 0:
+            return i
+        end += width
+    return end + 1 if end < text.shape[0] else i
 
 
 @kernel
@@ -103,28 +115,26 @@ def split_running_text(text: Any, blocks: Any, classes: Any, out: Any) -> Any:
     replaces it by a newline. Where there is no blank to replace (at the beginning, and after a newline), a newline and
     a blank are written. The twin does the same, by str.replace; who reads the lines does not care.
     """
-    i, o, size = 0, 0, text.shape[0]
-    begin = 0  # of the word that is being written
+    i, o, size, inside = 0, 0, text.shape[0], ZERO  # inside: HIGH_BIT while the output ends with a word
     while i < size:
         a = text[i]
-        if a < 0x80 and i + 8 <= size:
+        if a < 0x80 and i + 8 <= size:  # copy letters, and single blanks after letters, as they are
             word = load_8(text, i)
-            length = find_lowest_byte(flag_ends_of_plain_words(word))
+            letters = flag_word_bytes(word)
+            after_letters = (letters << S8) | inside
+            blanks = ~(((word ^ SPACES) + EACH_7F) | word) & after_letters
+            copied = find_lowest_byte(~(letters | blanks) & HIGH_BITS)
             store_8(out, o, word)
-            i += length
-            o += length
-            if length == 8:
+            i += copied
+            o += copied
+            if copied == 8:
+                inside = (letters >> S56) & HIGH_BIT
                 continue
+            inside = (after_letters >> np.uint64(8 * copied)) & HIGH_BIT
             a = text[i]
-        if a == BLANK:
-            out[o] = BLANK
-            o += o > begin
-            begin = o
-            i += 1
-            continue
         entry, width = locate(text, i, blocks)
         kind = classes[entry]
-        if kind & INNER != 0 and o > begin and i + width < size:  # part of the word if a letter follows
+        if kind & INNER != 0 and inside != ZERO and i + width < size:  # part of the word if a letter follows
             entry, _ = locate(text, i + width, blocks)
             kind |= classes[entry] & WORD
         if kind & WORD != 0:
@@ -132,20 +142,28 @@ def split_running_text(text: Any, blocks: Any, classes: Any, out: Any) -> Any:
                 out[o + j] = text[i + j]
             i += width
             o += width
+            inside = HIGH_BIT
             continue
-        out[o] = BLANK
-        o += o > begin
-        if kind == 0:
-            i += width
-        else:
-            i, ends = find_break(text, i, width, kind, blocks, classes)
-            if ends and o > 0 and out[o - 1] == BLANK:
-                out[o - 1] = NEWLINE
-            elif ends:
-                out[o], out[o + 1] = NEWLINE, BLANK
-                o += 2
-        begin = o
-    if o == begin and o > 0 and out[o - 1] == NEWLINE:  # it keeps its blank, as nothing follows
+        if inside != ZERO:
+            out[o] = BLANK
+            o += 1
+            inside = ZERO
+        i += width
+        ends = False
+        if kind & ENDS != 0:
+            i, ends = find_sentence_end(text, i, kind & ENDS, blocks, classes)
+        elif a == NEWLINE:
+            line = i
+            i = find_empty_line(text, i, blocks, classes)
+            ends = i > line
+        if ends and o > 0 and out[o - 1] == BLANK:
+            out[o - 1] = NEWLINE
+        elif ends:
+            out[o], out[o + 1] = NEWLINE, BLANK
+            o += 2
+        while i < size and text[i] == BLANK:
+            i += 1
+    if inside == ZERO and o > 0 and out[o - 1] == NEWLINE:  # it keeps its blank, as nothing follows
         out[o - 1], out[o] = BLANK, NEWLINE
         o += 1
     if o == 0 or out[o - 1] != BLANK:
