@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from mumon import Word2Vec
 from mumon.corpus import TextOptions, corpus_from_files, corpus_from_sentences, encode
-from mumon.corpus.text import split_sentences
+from mumon.corpus.running_text import split_sentences
 from mumon.errors import CorpusError
 
 TEXT = "the cat saw the dog\n\n  der Hund  sah\tdie Katze \nno-newline at the end"

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mumon.errors import FormatError, MissingWordError, OptionError
-from mumon.vectors import storage, wmd
+from mumon.vectors import storage
 from mumon.vectors.keys import RENAMED_ATTRIBUTES
 from mumon.vectors.word_vectors import WordVectors
 from tests.samples import refused
@@ -158,7 +158,7 @@ def test_a_foreign_indexer_is_asked_as_gensim_asks_it():
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.lists(st.integers(0, 24), min_size=1, max_size=12), st.lists(st.integers(0, 24), min_size=1, max_size=12))
+@given(st.lists(st.integers(0, 24), min_size=1, max_size=40), st.lists(st.integers(0, 24), min_size=1, max_size=40))
 def test_word_movers_distance_is_gensims(first, second):
     pytest.importorskip("ot")
     vectors = np.random.default_rng(5).standard_normal((25, D)).astype(np.float32)
@@ -178,15 +178,6 @@ def test_word_movers_distance_ignores_unknown_words_and_refuses_strings():
     assert ours.wmdistance(["absent"], ["w2"]) == float("inf") == theirs.wmdistance(["absent"], ["w2"])
     assert ours.wmdistance([], ["w2"]) == float("inf")
     refused(lambda: ours.wmdistance("w1 w2", ["w2"]), "list of words", error=OptionError)
-
-
-def test_both_ways_to_the_least_work_agree():
-    random = np.random.default_rng(0)
-    for n, m in ((3, 5), (7, 4), (9, 9)):
-        supply, demand = np.full(n, m), np.full(m, n)
-        costs = random.random((n, m))
-        ways = [way(supply, demand, costs) for way in (wmd.solve_by_assignment, wmd.solve_by_linear_programme)]
-        assert ways[0] == pytest.approx(ways[1], rel=1e-7)
 
 
 # ---- attributes

@@ -68,11 +68,11 @@ def read_documentation() -> list[list[str]]:
     import sysconfig
     from pydoc_data.topics import topics
 
-    from mumon.corpus.text import split_sentences
+    from mumon.corpus.characters import lower_utf8, split_utf8
 
     texts = [*topics.values(), *_find_docstrings(Path(sysconfig.get_path("stdlib")))]
-    lines = (line for text in texts for line in split_sentences(text).lower().split("\n"))
-    return [line.split() for line in lines if line.strip()]
+    documents = (lower_utf8(split_utf8(text.encode(errors="ignore"))).decode() for text in texts)
+    return [line.split() for document in documents for line in document.split("\n") if line.strip()]
 
 
 def _find_docstrings(folder: Path) -> Iterator[str]:

@@ -153,7 +153,8 @@ def encode_files(
     """
     from mumon.kernels.jit import is_compiled
 
-    if not is_compiled("encode_text"):
+    needed = {"encode_text": True, "split_running_text": options.tokenize, "lower_text": options.lowercase}
+    if not all(is_compiled(kernel) for kernel, used in needed.items() if used):
         progress.note("compiling the tokeniser, once for this machine …")
     progress.start("reading", count_bytes(names), "B")
     tables = create_tables(workers)

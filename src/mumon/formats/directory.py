@@ -290,7 +290,7 @@ def _find_free_name(words: Sequence[str]) -> str:
 
 def _build_tokenizer(entries: Sequence[str], unk: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Build what the `tokenizers` library would save for a WordLevel model."""
-    from mumon.corpus.text import WORD  # imported here because loading does not need the corpus package
+    from mumon.corpus.running_text import WORD  # imported here because loading does not need the corpus package
 
     words_only = {"type": "Split", "pattern": {"Regex": WORD}, "behavior": "Removed", "invert": True}
     return {

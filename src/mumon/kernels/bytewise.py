@@ -29,6 +29,10 @@ if numba.config.DISABLE_JIT:
         """Load the eight bytes of `text` from `i` on."""
         return np.uint64(int.from_bytes(text[i : i + 8].tobytes(), "little"))
 
+    def store_8(text: Any, i: int, word: Any) -> None:
+        """Store eight bytes in `text` from `i` on."""
+        text[i : i + 8] = np.frombuffer(int(word).to_bytes(8, "little"), np.uint8)
+
     def find_lowest_byte(flags: Any) -> int:
         """Return which byte holds the lowest bit that is set, 8 if none is."""
         return ((int(flags) & -int(flags)).bit_length() - 1) >> 3 if flags else 8
@@ -48,6 +52,18 @@ else:
             return builder.load(place, align=1)
 
         return types.uint64(text, types.intp), codegen
+
+    @intrinsic  # type: ignore[misc]
+    def store_8(typingctx: Any, text: Any, i: Any, word: Any) -> Any:
+        """Store eight bytes in `text` from `i` on at once, unaligned."""
+
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+            place = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(64).as_pointer())
+            builder.store(arguments[2], place, align=1)
+            return context.get_dummy_value()
+
+        return types.void(text, types.intp, types.uint64), codegen
 
     @intrinsic  # type: ignore[misc]
     def find_lowest_byte(typingctx: Any, flags: Any) -> Any:
