@@ -23,6 +23,7 @@ from mumon.corpus.sources import count_bytes, read_pieces
 from mumon.corpus.text import Piece, TextOptions, prepare
 from mumon.corpus.word_table import ByteTable, Ids, TokenTable, rank_tables
 from mumon.errors import CorpusError, OptionError
+from mumon.utils.arrow import wrap_numbers
 from mumon.utils.progress import Progress
 
 # A longer sentence is cut, without losing a token, so that blocks of work and their buffers stay small.
@@ -86,7 +87,7 @@ class CorpusWriter:
         parts = [self._spans[first : first + each] for first in range(0, len(self._spans), each)]
         with ThreadPoolExecutor(len(tables), "mumon-renumber") as pool:
             list(pool.map(lambda spans: self._renumber(spans, ranks), parts))
-        columns = pa.table({"word": words, "count": counts})
+        columns = pa.Table.from_arrays([words, wrap_numbers(counts)], ["word", "count"])
         with pa.OSFile(str(self.folder / "words.arrow"), "wb") as sink, pa.ipc.new_file(sink, columns.schema) as writer:
             writer.write_table(columns)
         pa.default_memory_pool().release_unused()  # sorting is over, and training needs the memory
