@@ -25,6 +25,7 @@ from mumon.corpus.word_table import ByteTable, Ids, TokenTable, rank_tables
 from mumon.errors import CorpusError, OptionError
 from mumon.utils.arrow import wrap_numbers
 from mumon.utils.progress import Progress
+from mumon.utils.threads import work_ahead
 
 # A longer sentence is cut, without losing a token, so that blocks of work and their buffers stay small.
 MAX_SENTENCE = 10_000
@@ -157,6 +158,7 @@ def encode_files(
     if not is_compiled("encode_text"):
         progress.note("compiling the tokeniser, once for this machine …")
     progress.start("reading", count_bytes(names), "B")
+    ahead = work_ahead(_load_what_finishes, "mumon-load-tokeniser")
     tables = create_tables(workers)
     done = replaced = 0
 
@@ -173,12 +175,25 @@ def encode_files(
         for index, ids, ends, bad in encode_pieces(pieces(), options, tables):
             writer.append(index, ids, ends)
             replaced += bad
+            if ahead is not None:
+                ahead.join()
+                ahead = None
             progress.update(done, tokens=writer.tokens)
         writer.finish(tables)
     finally:
         writer.close()
     writer.report(progress)
     return writer, replaced
+
+
+def _load_what_finishes() -> None:
+    """Load what is needed later on, while the first pieces are encoded: Arrow, and the kernels of large tables."""
+    import pyarrow.compute  # noqa: F401
+
+    from mumon.kernels.tokens import renumber
+
+    ByteTable(2).grow_slots()
+    renumber(np.zeros(1, np.int32), np.zeros(1, np.int32))
 
 
 def create_tables(workers: int) -> list[ByteTable]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 from mumon.errors import OptionError
@@ -32,3 +32,31 @@ def start_threads(threads: Sequence[threading.Thread]) -> None:
             raise OptionError(
                 f"the system started {started:,} of {len(threads):,} threads and no more; ask for fewer (--threads)"
             ) from None
+
+
+def work_ahead(function: Callable[[], object], name: str) -> threading.Thread | None:
+    """Do in a thread of its own, now, what will be needed soon, such as loading a library.
+
+    Parameters
+    ----------
+    function
+        What to do. Its errors are dropped, because whoever needs the result will meet them.
+    name
+        Of the thread.
+
+    Returns
+    -------
+    Thread or None
+        The thread, which may be waited for; None if the system starts no more.
+    """
+
+    def run() -> None:
+        with suppress(Exception):
+            function()
+
+    thread = threading.Thread(target=run, name=name)
+    try:
+        thread.start()
+    except RuntimeError:
+        return None
+    return thread
