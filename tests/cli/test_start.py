@@ -68,7 +68,7 @@ def test_the_program_exits_without_a_search_for_garbage(kernels):
 
 
 NUMBERS = ["0", "1", "7", "300", "-1", "+5", " 5", "1_000", "٣", "1.0", "9" * 18, "9" * 40]
-VALUES = [None, "", *NUMBERS, "a", "correct", "--"]
+VALUES = [None, "", *NUMBERS, 0, 5, -3, "a", "correct", "--"]
 
 
 def test_plain_values_are_what_typer_makes_of_them(monkeypatch):
@@ -97,4 +97,5 @@ def test_plain_values_are_what_typer_makes_of_them(monkeypatch):
 
 
 def test_plain_values_need_no_pydantic(load):
+    assert "pydantic" not in load("similar", "nothing", "word")
     assert "pydantic" not in load("train", "nothing.txt", "-o", "m", "--dim", 300, "--workers", 2, "--tokenize")

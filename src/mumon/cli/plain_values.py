@@ -51,7 +51,8 @@ def _convert(parameter: Any, kind: Any, value: Any) -> Any:
         return list(value) if plain else NOT_PLAIN
     if kind is str and type(value) is str:
         return value
-    if kind is int and type(value) is str and value.isascii() and value.isdigit() and len(value) <= DIGITS:
+    digits = type(value) is str and value.isascii() and value.isdigit() and len(value) <= DIGITS
+    if kind is int and (digits or type(value) is int):  # a default is a number already
         limits = parameter.type_descriptor.parameter_info
         if limits.max is None and not limits.clamp and int(value) >= (limits.min or 0):
             return int(value)

@@ -72,6 +72,8 @@ def load_kernels(settings: Settings, columns: int, locked: bool = False) -> None
     locked
         Whether source rows have factors for their steps, for which there is another version of the kernels.
     """
+    if not hasattr(settings.objective_record.kernel(settings.exact), "signatures"):
+        return  # plain Python, with NUMBA_DISABLE_JIT=1 or of another package: there is nothing to load
     source, target = (allocate_matrix(1, columns) for _ in range(2))
     counts, locks = np.ones(1, np.int64), np.ones(1, np.float32) if locked else None
     engine = Engine(counts, source, target, settings, locks)
