@@ -147,6 +147,10 @@ def __getattr__(name: str) -> Any:
     return globals()[name]
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), "app"})  # typer looks here for what to document
+
+
 def _register(group: typer.Typer, name: str, command: Callable[..., None]) -> None:
     """Add a command; the lines of a paragraph in its help are joined, for typer keeps their ends."""
     paragraphs = inspect.cleandoc(command.__doc__ or "").split("\n\n")
