@@ -107,3 +107,14 @@ def test_a_bad_vocabulary_file_is_refused_naming_the_line(tmp_path, text, messag
     (tmp_path / "v.txt").write_text(text)
     with pytest.raises(FormatError, match=message):
         Vocabulary.load(tmp_path / "v.txt")
+
+
+@pytest.mark.parametrize("unk", [None, "z"])
+@pytest.mark.parametrize("words", ["z a b", "z a b é rare", "a z", "z new", "b z rare"])
+def test_rows_are_found_whether_or_not_the_words_are_the_frequent_ones_of_the_text(corpus, words, unk):
+    words = words.split()
+    vocabulary = Vocabulary(words, np.ones(len(words), np.int64), unk)
+    other = -1 if unk is None else words.index(unk)
+    rows = vocabulary.lookup(corpus)
+    assert rows.tolist() == [vocabulary.index.get(word.decode(), other) for word in corpus.words.to_pylist()]
+    assert rows.dtype == np.int32 and not rows.flags.writeable

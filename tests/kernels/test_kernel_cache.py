@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import mumon.kernels
@@ -43,3 +44,21 @@ def test_the_digest_changes_with_any_source(tmp_path, monkeypatch):
             file.write("# changed\n")
         names.add(fresh().name)
     assert len(names) == len(SOURCES) + 1
+
+
+def test_a_kernel_that_cannot_be_loaded_the_short_way_is_loaded_as_numba_does(monkeypatch):
+    from mumon.kernels import jit, tokens
+
+    ids = np.zeros(1, np.int32)
+    tokens.renumber(ids, ids)  # compiled, and in the cache
+    kernel, load, calls = tokens.renumber, jit._Cache._load_overload, []
+
+    def fail_once(cache, *arguments):
+        calls.append(cache)
+        if len(calls) == 1:
+            raise AttributeError("something that another version of Numba needs")
+        return load(cache, *arguments)
+
+    monkeypatch.setattr(jit._Cache, "_load_overload", fail_once)
+    assert kernel._cache.load_overload(kernel.signatures[0], kernel.targetctx) is not None
+    assert len(calls) == 2

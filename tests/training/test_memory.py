@@ -13,6 +13,7 @@ from mumon import Word2Vec
 from mumon.errors import MumonError, OutOfMemoryError
 from mumon.training import memory
 from mumon.training.memory import check_memory, compute_training_bytes
+from mumon.training.sampling import INITIAL, derive_seed
 from mumon.training.settings import Settings
 from mumon.training.weights import allocate_matrix, fill_initial_rows, move_rows
 from mumon.utils.progress import Progress
@@ -111,3 +112,17 @@ def test_the_parts_in_which_rows_are_filled_change_nothing(monkeypatch):
     for one, other in zip(whole, filled(), strict=True):
         np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(whole[1], whole[0][[8, 1, 2, 3]])
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (7, 3), (9001, 33), (4097, 301), (3, 1_400_001)])
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_first_values_are_one_stream_of_numbers_for_any_number_of_threads(rows, columns, workers):
+    stream = np.random.Generator(np.random.PCG64(int(derive_seed(7, 0, 0, INITIAL))))
+    numbers = (stream.random((rows, columns), np.float32) - np.float32(0.5)) / np.float32(columns)
+    for chosen in (np.arange(rows), np.arange(0, rows, 3)):
+        matrix, visited = allocate_matrix(rows, columns), []
+        fill_initial_rows(matrix, columns, chosen, 7, visited.append, workers)
+        expected = np.zeros_like(numbers)
+        expected[chosen] = numbers[chosen]
+        np.testing.assert_array_equal(matrix[:, :columns], expected)
+        assert sum(visited) == rows

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from mumon.kernels.noise import draw_negatives
@@ -13,6 +15,7 @@ from mumon.training.sampling import (
     build_alias_table,
     compute_keep_chances,
     compute_noise_distribution,
+    derive_block_seed,
     derive_seed,
 )
 
@@ -50,6 +53,17 @@ def test_streams_are_pure_functions_of_where_they_are_used():
     seeds = {int(derive_seed(s, e, b, p)) for s in range(3) for e in range(3) for b in range(3) for p in range(3)}
     assert len(seeds) == 81
     assert derive_seed(1, 2, 3, 0) == derive_seed(1, 2, 3, 0)
+
+
+@given(
+    st.integers(0, (1 << 130) - 1),
+    st.integers(0, 1 << 34),
+    st.one_of(st.integers(0, 5000), st.integers((1 << 31) - 5, (1 << 31) + 5), st.integers(0, 1 << 40)),
+    st.integers(0, 3),
+)
+def test_seeds_that_are_derived_together_are_those_derived_one_by_one(seed, epoch, block, purpose):
+    found = derive_block_seed(seed, epoch, block, purpose)
+    assert found == derive_seed(seed, epoch, block, purpose) and type(found) is np.uint64
 
 
 def blocks(sentences, keep=None, window=5, shrink=True, shuffle=False, seed=1, lookup=None):

@@ -12,6 +12,7 @@ import pytest
 from mumon import Vocabulary, Word2Vec, WordVectors
 from mumon.errors import CorpusError, FormatError, MumonError, OptionError, TrainingError
 from mumon.training import engine
+from mumon.training.backend import ThreadBackend
 from mumon.training.thread_runner import ThreadRunner
 from mumon.utils.progress import LineProgress
 from tests.conftest import planted_accuracy
@@ -277,6 +278,7 @@ def kernel_calls(monkeypatch, sentences, **options):
         return 1.0, 1
 
     monkeypatch.setattr(engine, "load_kernel", lambda settings: ("spy", spy))
+    monkeypatch.setattr(ThreadBackend, "load_kernels", lambda backend, state: None)  # its block has no tokens
     small(sentences, **options)
     return calls
 

@@ -4,33 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import inspect
 import io
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import IO, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from mumon import __version__
-from mumon.cli import (
-    bench,
-    convert,
-    data,
-    demo,
-    evaluate,
-    explore,
-    gradcheck,
-    info,
-    paper,
-    phrases,
-    similar,
-    sweep,
-    train,
-    vocab,
-)
+from mumon.cli.plain_values import convert_plainly
 from mumon.errors import DISK_FULL_ERRNOS, MumonError
 from mumon.utils.signals import Interrupted, raise_on_signals
 
@@ -47,22 +33,12 @@ def _simplify(parameters: list[Any]) -> list[Any]:
 
 class _Command(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
-        return _simplify(super().get_params(ctx))
+        return convert_plainly(_simplify(super().get_params(ctx)))
 
 
 class _Group(TyperGroup):
     def get_params(self, ctx: Any) -> list[Any]:
-        return _simplify(super().get_params(ctx))
-
-
-app = typer.Typer(
-    name="mumon",
-    cls=_Group,
-    help="Word vectors with the correct CBOW gradient: train, evaluate, look up, convert.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+        return convert_plainly(_simplify(super().get_params(ctx)))
 
 
 def _guard(command: Callable[..., None]) -> Callable[..., None]:
@@ -108,22 +84,71 @@ def _complain(sentence: str, code: int) -> typer.Exit:
 
 # Click's UsageError, of which recent versions of typer have a copy of their own.
 _USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
-_COMMANDS: dict[str, Callable[..., None]] = {
-    "demo": demo.demo,
-    "train": train.train,
-    "eval": evaluate.evaluate,
-    "sweep": sweep.sweep,
-    "bench": bench.bench,
-    "paper": paper.paper,
-    "gradcheck": gradcheck.gradcheck,
-    "similar": similar.similar,
-    "analogy": similar.analogy,
-    "explore": explore.explore,
-    "convert": convert.convert,
-    "phrases": phrases.phrases,
-    "vocab": vocab.vocab,
-    "info": info.info,
+# The module and the function of each command. Only the one that runs is imported.
+_COMMANDS = {
+    "demo": "demo.demo",
+    "train": "train.train",
+    "eval": "evaluate.evaluate",
+    "sweep": "sweep.sweep",
+    "bench": "bench.bench",
+    "paper": "paper.paper",
+    "gradcheck": "gradcheck.gradcheck",
+    "similar": "similar.similar",
+    "analogy": "similar.analogy",
+    "explore": "explore.explore",
+    "convert": "convert.convert",
+    "phrases": "phrases.phrases",
+    "vocab": "vocab.vocab",
+    "info": "info.info",
 }
+
+
+def build_app(names: Collection[str] | None = None) -> typer.Typer:
+    """Build the program.
+
+    Parameters
+    ----------
+    names
+        The commands that it has; by default all of them, as the help needs. Reading the options of all takes typer
+        longer than most commands take for their work.
+
+    Returns
+    -------
+    typer.Typer
+    """
+    program = typer.Typer(
+        name="mumon",
+        cls=_Group,
+        help="Word vectors with the correct CBOW gradient: train, evaluate, look up, convert.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    for name, place in _COMMANDS.items():
+        if names is None or name in names:
+            module, _, function = place.partition(".")
+            _register(program, name, getattr(importlib.import_module(f"mumon.cli.{module}"), function))
+    if names is None:
+        from mumon.cli import data
+
+        group = typer.Typer(cls=_Group, help=data.HELP, no_args_is_help=True)
+        _register(group, "list", data.list_)
+        _register(group, "get", data.get)
+        program.add_typer(group, name="data")
+    program.callback()(_options)
+    return program
+
+
+def __getattr__(name: str) -> Any:
+    """Build the whole program when `app` is first asked for."""
+    if name != "app":
+        raise AttributeError(f"module 'mumon.cli' has no attribute {name!r}")
+    globals()[name] = build_app()
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), "app"})  # typer looks here for what to document
 
 
 def _register(group: typer.Typer, name: str, command: Callable[..., None]) -> None:
@@ -133,22 +158,12 @@ def _register(group: typer.Typer, name: str, command: Callable[..., None]) -> No
     group.command(name, cls=_Command, help=text)(_guard(command))
 
 
-for _name, _command in _COMMANDS.items():
-    _register(app, _name, _command)
-
-_data = typer.Typer(cls=_Group, help=data.HELP, no_args_is_help=True)
-_register(_data, "list", data.list_)
-_register(_data, "get", data.get)
-app.add_typer(_data, name="data")
-
-
 def _show_version(wanted: bool) -> None:
     if wanted:
         print(f"mumon {__version__}")
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version."),
 ) -> None:
@@ -172,8 +187,10 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show a letter should show something
             stream.reconfigure(errors="replace")
+    first = sys.argv[1:2]
+    program = build_app(first) if first and first[0] in _COMMANDS else build_app()
     try:
-        sys.exit(app(standalone_mode=False))
+        sys.exit(program(standalone_mode=False))
     except _USAGE_ERROR as error:
         sys.exit(_complain_of_usage(error))
     finally:

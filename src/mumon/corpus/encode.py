@@ -23,7 +23,9 @@ from mumon.corpus.sources import count_bytes, read_pieces
 from mumon.corpus.text import Piece, TextOptions, prepare
 from mumon.corpus.word_table import ByteTable, Ids, TokenTable, rank_tables
 from mumon.errors import CorpusError, OptionError
+from mumon.utils.arrow import wrap_numbers
 from mumon.utils.progress import Progress
+from mumon.utils.threads import work_ahead
 
 # A longer sentence is cut, without losing a token, so that blocks of work and their buffers stay small.
 MAX_SENTENCE = 10_000
@@ -86,7 +88,7 @@ class CorpusWriter:
         parts = [self._spans[first : first + each] for first in range(0, len(self._spans), each)]
         with ThreadPoolExecutor(len(tables), "mumon-renumber") as pool:
             list(pool.map(lambda spans: self._renumber(spans, ranks), parts))
-        columns = pa.table({"word": words, "count": counts})
+        columns = pa.Table.from_arrays([words, wrap_numbers(counts)], ["word", "count"])
         with pa.OSFile(str(self.folder / "words.arrow"), "wb") as sink, pa.ipc.new_file(sink, columns.schema) as writer:
             writer.write_table(columns)
         pa.default_memory_pool().release_unused()  # sorting is over, and training needs the memory
@@ -157,6 +159,7 @@ def encode_files(
     if not all(is_compiled(kernel) for kernel, used in needed.items() if used):
         progress.note("compiling the tokeniser, once for this machine …")
     progress.start("reading", count_bytes(names), "B")
+    ahead = work_ahead(_load_what_finishes, "mumon-load-tokeniser")
     tables = create_tables(workers)
     done = replaced = 0
 
@@ -173,12 +176,25 @@ def encode_files(
         for index, ids, ends, bad in encode_pieces(pieces(), options, tables):
             writer.append(index, ids, ends)
             replaced += bad
+            if ahead is not None:
+                ahead.join()
+                ahead = None
             progress.update(done, tokens=writer.tokens)
         writer.finish(tables)
     finally:
         writer.close()
     writer.report(progress)
     return writer, replaced
+
+
+def _load_what_finishes() -> None:
+    """Load what is needed later on, while the first pieces are encoded: Arrow, and the kernels of large tables."""
+    import pyarrow.compute  # noqa: F401
+
+    from mumon.kernels.tokens import renumber
+
+    ByteTable(2).grow_slots()
+    renumber(np.zeros(1, np.int32), np.zeros(1, np.int32))
 
 
 def create_tables(workers: int) -> list[ByteTable]:

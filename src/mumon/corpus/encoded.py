@@ -28,6 +28,7 @@ from mumon.corpus.filesystem import is_url
 from mumon.corpus.sources import find_files, format_name, is_json_lines
 from mumon.corpus.text import TextOptions
 from mumon.errors import CorpusError
+from mumon.utils.arrow import unwrap_numbers
 from mumon.utils.progress import Progress
 
 AT_ONCE = 1 << 20  # tokens, sentences or words that are processed together
@@ -328,16 +329,16 @@ def _write_info(folder: Path, writer: CorpusWriter, replaced: int, origin: str, 
 
 
 def _open(folder: Path, fingerprint: str, reused: bool = False, remarks: tuple[str, ...] = ()) -> EncodedCorpus:
+    info = json.loads((folder / INFO_FILE).read_text())  # before Arrow is loaded: usually there is none
     import pyarrow as pa
 
-    info = json.loads((folder / INFO_FILE).read_text())
     table = pa.ipc.open_file(pa.memory_map(str(folder / "words.arrow"))).read_all()
     file = (folder / "ids.i32").open("rb")
     corpus = EncodedCorpus(
         ids=np.memmap(file, np.int32, "r", shape=(info["tokens"],)),
         offsets=np.memmap(folder / "offsets.i64", np.int64, "r", shape=(info["sentences"] + 1,)),
         words=table.column("word"),
-        counts=table.column("count").to_numpy(),
+        counts=unwrap_numbers(table.column("count")),
         replaced=info["replaced"],
         fingerprint=fingerprint,
         reused=reused,

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from mumon.corpus import EncodedCorpus
 from mumon.errors import CorpusError, FormatError, OptionError
+from mumon.utils.arrow import unwrap_numbers, wrap_bytes, wrap_numbers
 from mumon.utils.validation import check_integer
 
 Counts = npt.NDArray[np.int64]
@@ -371,12 +372,19 @@ class Vocabulary:
         ndarray
             Rows by rank; -1 (or the row of `unk`) for words outside the vocabulary.
         """
-        import pyarrow as pa
-        import pyarrow.compute as pc
+        known = wrap_bytes([word.encode("utf-8", "surrogatepass") for word in self.words])
+        other = np.int32(-1 if self.unk is None else self.index[self.unk])
+        rows = np.full(len(corpus.words), other, np.int32)
+        frequent = corpus.words[: len(known)]
+        if known.equals(frequent.combine_chunks() if hasattr(frequent, "combine_chunks") else frequent):
+            rows[: len(known)] = np.arange(len(known))  # the usual case: the most frequent words of this very text
+        else:
+            import pyarrow.compute as pc
 
-        known = pa.array([word.encode("utf-8", "surrogatepass") for word in self.words], pa.large_binary())
-        rows = pc.fill_null(pc.index_in(corpus.words, known), -1 if self.unk is None else self.index[self.unk])
-        return np.ascontiguousarray(rows.to_numpy(), np.int32)
+            filled = pc.fill_null(pc.index_in(corpus.words, known), wrap_numbers(np.array([other]))[0])
+            rows = np.ascontiguousarray(unwrap_numbers(filled), np.int32)
+        rows.setflags(write=False)  # always: Numba would compile the kernel again for a writable array
+        return rows
 
 
 def _select_words(

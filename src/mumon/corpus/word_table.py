@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from mumon.errors import CorpusError
 from mumon.kernels.layout import zeros_on_cache_lines
+from mumon.utils.arrow import unwrap_numbers, wrap_bytes, wrap_numbers
 
 Ids = npt.NDArray[np.int32]
 Counts = npt.NDArray[np.int64]
@@ -191,14 +192,12 @@ class TokenTable:
 
     def to_arrow(self) -> Any:
         """Return the words as an Arrow array of bytes, by type."""
-        import pyarrow as pa
-
         first = next(iter(self._types), "")
         self.integers = _is_integer(first)
         for token in self._types if self.integers else ():
             if not _is_integer(token):
                 raise CorpusError(f"some tokens are integers, like {first}, and others not, like {token!r}; {ONE_KIND}")
-        return pa.array([self._to_bytes(token) for token in self._types], pa.large_binary())
+        return wrap_bytes([self._to_bytes(token) for token in self._types])
 
     def merge(self, others: list[TokenTable]) -> tuple[Any, Counts, list[Ids]]:
         """Do as `ByteTable.merge` does for this table alone; only tokens without UTF-8 may have become equal."""
@@ -208,7 +207,7 @@ class TokenTable:
         if not self.replaced:
             return words, self._counts, [types]
         distinct = words.dictionary_encode()
-        types = distinct.indices.to_numpy()
+        types = unwrap_numbers(distinct.indices)
         counts = np.zeros(len(distinct.dictionary), np.int64)
         np.add.at(counts, types, self._counts)
         return distinct.dictionary, counts, [types]
@@ -252,10 +251,8 @@ def sort_by_rank(words: Any, counts: Counts) -> tuple[Any, Counts]:
     tuple
         The words and their counts in the new order.
     """
-    import pyarrow as pa
-
     order = _find_order(words, counts)
-    return words.take(pa.array(order)), counts[order]
+    return words.take(wrap_numbers(order)), counts[order]
 
 
 def rank_tables(tables: list[Any]) -> tuple[Any, Counts, list[Ids]]:
@@ -273,13 +270,11 @@ def rank_tables(tables: list[Any]) -> tuple[Any, Counts, list[Ids]]:
     tuple
         The words, their counts, and for each table the rank of each of its types.
     """
-    import pyarrow as pa
-
     words, counts, types = tables[0].merge(tables[1:])
     order = _find_order(words, counts)
     ranks = np.empty(len(order), np.int32)
     ranks[order] = np.arange(len(order), dtype=np.int32)
-    return words.take(pa.array(order)), counts[order], [ranks[theirs] for theirs in types]
+    return words.take(wrap_numbers(order)), counts[order], [ranks[theirs] for theirs in types]
 
 
 def _find_order(words: Any, counts: Counts) -> npt.NDArray[np.int64]:
@@ -289,13 +284,14 @@ def _find_order(words: Any, counts: Counts) -> npt.NDArray[np.int64]:
 
     def sort_repeated() -> npt.NDArray[np.int64]:
         types = np.flatnonzero(counts > 1)
-        columns = pa.table({"count": counts[types], "word": words.take(pa.array(types))})
+        columns = [wrap_numbers(counts[types]), words.take(wrap_numbers(types))]
         keys = [("count", "descending"), ("word", "ascending")]
-        return np.asarray(types[pc.sort_indices(columns, keys).to_numpy()])
+        order = pc.sort_indices(pa.Table.from_arrays(columns, ["count", "word"]), keys)
+        return np.asarray(types[unwrap_numbers(order)])
 
     def sort_single() -> npt.NDArray[np.int64]:
         types = np.flatnonzero(counts == 1)
-        return np.asarray(types[pc.array_sort_indices(words.take(pa.array(types))).to_numpy()])
+        return np.asarray(types[unwrap_numbers(pc.array_sort_indices(words.take(wrap_numbers(types))))])
 
     with ThreadPoolExecutor(1) as pool:
         single = pool.submit(sort_single)

@@ -43,6 +43,9 @@ class ClusterBackend:
         before = {} if resumed is None else {name: resumed.get(name) for name in EPOCH_PLAN}
         return before | self.cluster.plan
 
+    def load_kernels(self, state: ModelState) -> None:
+        """Load nothing: the nodes train."""
+
     def make_runner(
         self,
         corpus: EncodedCorpus,

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import numba
 from numba.core.caching import FunctionCache
+from numba.core.runtime import rtsys
 
 from mumon.utils import paths
 
@@ -87,9 +88,20 @@ class _Cache(FunctionCache):  # type: ignore[misc]
     """Numba's cache, where a damaged file or a full disk costs only the time to compile."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Load a compiled kernel without what only compiling needs.
+
+        Numba would first import all it knows of strings, sets, NumPy's functions and SciPy's BLAS, which takes longer
+        than anything else before training. Machine code needs only the runtime, which allocates arrays.
+        """
         try:
-            return super().load_overload(sig, target_context)
+            rtsys.initialize(target_context)
+            with self._guard_against_spurious_io_errors():
+                return self._load_overload(sig, target_context)
         except Exception:  # unpickling a damaged file can raise anything
+            pass
+        try:
+            return super().load_overload(sig, target_context)  # in case another version of Numba needs more
+        except Exception:
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from mumon.corpus import EncodedCorpus, TextOptions
 from mumon.corpus.inputs import choose_input, find_paths, read_corpus
+from mumon.training.kernel_loader import load_kernels
 from mumon.training.model_state import ModelState
 from mumon.training.thread_runner import ThreadRunner
 from mumon.training.trainer import EpochRunner
@@ -34,6 +35,9 @@ class Backend(Protocol):
 
     def describe_run(self, resumed: dict[str, Any] | None) -> dict[str, Any]:
         """Return what a run there must have in common with the run that it resumes (`resumed` is that one's plan)."""
+
+    def load_kernels(self, state: ModelState) -> None:
+        """Load what this machine will train a model with; called in a thread of its own while the text is read."""
 
     def make_runner(
         self,
@@ -64,6 +68,11 @@ class ThreadBackend:
     def describe_run(self, resumed: dict[str, Any] | None) -> dict[str, Any]:
         """Return nothing: any number of threads can resume a run."""
         return {}
+
+    def load_kernels(self, state: ModelState) -> None:
+        """Load the kernels of the model's settings."""
+        locked = state.vocabulary is not None and state.read_locks() is not None
+        load_kernels(state.settings, state.vector_size, locked)
 
     def make_runner(
         self,

@@ -17,7 +17,7 @@ from mumon.training.sampling import (
     compute_keep_chances,
     compute_noise_distribution,
     compute_row_rates,
-    derive_seed,
+    derive_block_seed,
 )
 from mumon.training.settings import Settings
 from mumon.training.weights import Matrix, make_shared_weights
@@ -101,7 +101,7 @@ class Engine:
         function of an epoch, a block and a rate
             It returns a `BlockResult`.
         """
-        offsets, settings = corpus.offsets, self.settings
+        offsets, settings = corpus.offsets.view(np.ndarray), self.settings  # slices of a memory map take long
         room = int(np.max(offsets[bounds[1:]] - offsets[bounds[:-1]]))
         ids, left, right = (np.empty(room, np.int32) for _ in range(3))
         window = min(settings.window, room)
@@ -112,14 +112,14 @@ class Engine:
             begin, end, number = int(starts[0]), int(starts[-1]), first_block + block
             n = sample_block(
                 corpus.read(begin, end), starts - begin, 0, len(starts) - 1, lookup, self.keep, window,
-                settings.shrink_windows, settings.shuffle, derive_seed(settings.seed, epoch, number, SAMPLE),
+                settings.shrink_windows, settings.shuffle, derive_block_seed(settings.seed, epoch, number, SAMPLE),
                 ids, left, right,
             )  # fmt: skip
             weights = (self.weights,) if len(self.weights) else ()
             loss, counted = self._kernel(
                 self.source, self.target, ids[:n], left[:n], right[:n], self.alias,
                 self.rates, np.float32(alpha),
-                derive_seed(settings.seed, epoch, number, NOISE), *weights,
+                derive_block_seed(settings.seed, epoch, number, NOISE), *weights,
             )  # fmt: skip
             if seen is not None:
                 seen(ids[:n])

@@ -144,7 +144,7 @@ class ModelState:
         """Give both matrices, and weights that all words share, their first values again, for the same words."""
         self.take_over_changes()
         rows = np.arange(len(self.require_vocabulary()))
-        fill_initial_rows(self.source, self.vector_size, rows, self.settings.seed)
+        fill_initial_rows(self.source, self.vector_size, rows, self.settings.seed, workers=self.settings.workers)
         self.target[:] = 0
         if self.weights is not None:
             self.weights[:] = 1
@@ -195,7 +195,8 @@ class ModelState:
             if vectors is not None:
                 copy_rows(vectors, source, columns, filled)
             else:
-                fill_initial_rows(source, columns, np.flatnonzero(known < 0), self.settings.seed, filled)
+                new, settings = np.flatnonzero(known < 0), self.settings
+                fill_initial_rows(source, columns, new, settings.seed, filled, settings.workers)
             if output is not None:
                 copy_rows(output, target, columns, filled)
             elif old is not None:

@@ -131,7 +131,11 @@ def measure_crowding(
     keep, rates = compute_keep_chances(counts, sample) / CERTAIN, compute_row_rates(counts, exponent)
     means = [1.0]
     for piece in pieces:
-        words, times = np.unique(piece[piece >= 0], return_counts=True)
+        known = piece[piece >= 0]
+        if len(set(known.tolist())) == len(known):  # no word returns: most pieces of a text
+            means += [1.0] * bool(keep[known].any())
+            continue
+        words, times = np.unique(known, return_counts=True)
         tokens = times * keep[words]
         if tokens.any():
             means.append(1 + float((tokens * (times - 1) * keep[words] * rates[words]).sum() / tokens.sum()))

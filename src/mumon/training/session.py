@@ -18,6 +18,7 @@ from mumon.formats.directory import LoadedModel, has_integer_keys
 from mumon.training.backend import Backend, CorpusReader
 from mumon.training.callbacks import CallbackWatcher, call
 from mumon.training.checkpoints import CheckpointKeeper, Checkpoints, CheckpointSource
+from mumon.training.kernel_loader import LoadingProgress
 from mumon.training.model_state import ModelState
 from mumon.training.rates import advise_on_low_rate, choose_alpha, compute_default_alpha
 from mumon.training.resume import (
@@ -176,10 +177,14 @@ class TrainingSession:
         return found
 
     def _read_corpus(self) -> EncodedCorpus:
+        """Read the text, and meanwhile load the kernels."""
         request, workers = self._request, self._state.settings.workers
-        return self._model._reader.read(
-            request.sentences, request.corpus_file, self._model.text, workers, self._backend, self._progress
+        progress = LoadingProgress(self._progress, lambda: self._backend.load_kernels(self._state))
+        corpus = self._model._reader.read(
+            request.sentences, request.corpus_file, self._model.text, workers, self._backend, progress
         )
+        progress.begin()  # an earlier run may have read the text
+        return corpus
 
     def _choose_vocabulary(self, corpus: EncodedCorpus) -> None:
         if self._request.merge_vocab is not None:

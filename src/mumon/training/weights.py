@@ -10,9 +10,11 @@ import numpy.typing as npt
 from mumon.kernels.layout import row_bytes, zeros_on_cache_lines
 from mumon.training.sampling import INITIAL, derive_seed
 from mumon.utils.progress import Progress
+from mumon.utils.threads import share_work
 
 Matrix = npt.NDArray[np.float32]
 ReportRows = Callable[[int], None]  # called with the number of rows that were filled
+FILLED_NUMBERS = 1 << 15  # drawn at a time: they stay in the cache
 REPORTED_BYTES = 10**9  # a matrix of this size takes more than a moment to fill
 
 
@@ -82,21 +84,61 @@ def _report_nothing(rows: int) -> None:
 
 
 def fill_initial_rows(
-    matrix: Matrix, columns: int, rows: npt.NDArray[np.int64], seed: int, report: ReportRows = _report_nothing
+    matrix: Matrix,
+    columns: int,
+    rows: npt.NDArray[np.int64],
+    seed: int,
+    report: ReportRows = _report_nothing,
+    workers: int = 1,
 ) -> None:
     """Fill some rows with word2vec's first values for source vectors, uniform in ±½/D.
 
-    Row i does not depend on which other rows are filled.
+    Row i does not depend on which other rows are filled, nor on the number of threads. On a machine of several
+    processors, memory belongs to the one whose thread touches it first: with several threads, the matrix is spread.
+
+    Parameters
+    ----------
+    matrix, columns
+        The matrix, and how many of its columns are used.
+    rows
+        The rows to fill.
+    seed
+        Of the training.
+    report
+        Called with the number of rows that were visited.
+    workers
+        The number of threads.
     """
-    generator = np.random.Generator(np.random.PCG64(int(derive_seed(seed, 0, 0, INITIAL))))
     wanted = np.zeros(len(matrix), bool)
     wanted[rows] = True
-    for part in _parts(matrix):
-        values = generator.random((part.stop - part.start, columns), np.float32)
-        values -= np.float32(0.5)
-        values /= np.float32(columns)
-        matrix[part, :columns][wanted[part]] = values[wanted[part]]
-        report(len(values))
+    start = int(derive_seed(seed, 0, 0, INITIAL))
+
+    def fill(part: slice) -> None:
+        generator = _make_generator(start, part.start * columns)
+        at_once = max(1, FILLED_NUMBERS // columns)
+        for first in range(part.start, part.stop, at_once):
+            some = slice(first, min(first + at_once, part.stop))
+            values = generator.random((some.stop - some.start, columns), np.float32)
+            values -= np.float32(0.5)
+            chosen = matrix[some, :columns]
+            if wanted[some].all():
+                np.divide(values, np.float32(columns), out=chosen)
+            else:
+                values /= np.float32(columns)
+                chosen[wanted[some]] = values[wanted[some]]
+
+    parts = list(_parts(matrix))
+    share_work(fill, parts, min(workers, len(parts)), lambda part: report(part.stop - part.start))
+
+
+def _make_generator(seed: int, skipped: int) -> np.random.Generator:
+    """Make a generator that has drawn `skipped` numbers of 32 bits already, each of which is half a step of it."""
+    bits = np.random.PCG64(seed)
+    bits.advance(skipped // 2)
+    generator = np.random.Generator(bits)
+    if skipped % 2:
+        generator.random(dtype=np.float32)
+    return generator
 
 
 def move_rows(old: Matrix, new: Matrix, known: npt.NDArray[np.int64], report: ReportRows = _report_nothing) -> None:
