@@ -200,15 +200,16 @@ def cbow_fast(
 
     The expected gradient is that of `cbow_exact`. The sum of a window is the difference of two running sums, and its
     gradient is added to a difference array, so the cost of a token hardly grows with the window. Both arrays are rings
-    just long enough for one window, to stay in the nearest caches. A source row is read once, when the first window
-    reaches it, and written once, when the last has left it.
+    just long enough for a batch and its windows. A source row is read once, when the first window reaches it, and
+    written once, when the last has left it. All but the scores is done for a band of columns at a time: what a batch
+    needs of them stays in the first-level cache.
     """
     n, real, state = ids.shape[0], source.dtype.type, seed
     reach, D = find_reach(left, right), source.shape[1]
     ring = find_power(2 * reach + batch + 2)
     last = ring - 1  # j & last is the place of token j in a ring
     # Row j of prefix is the sum of the source rows before j; row j of change is what is added to source row j less
-    # what is added to row j - 1.
+    # what is added to row j - 1. One more row of change takes what a window without a left half would add to it.
     prefix, change = allocate_rows(ring, source), allocate_rows(ring + 1, source)
     running, before, total = allocate_rows(1, source), allocate_rows(1, source), allocate_rows(1, source)
     prefix[:] = real(0)

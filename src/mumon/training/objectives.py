@@ -19,7 +19,7 @@ import numpy.typing as npt
 from mumon.corpus.encode import MAX_SENTENCE
 from mumon.errors import OptionError, to_one_line
 from mumon.kernels import reference
-from mumon.kernels.layout import row_bytes
+from mumon.kernels.layout import BAND, row_bytes
 from mumon.utils.validation import format_value
 
 ENTRY_POINTS = "mumon.objectives"
@@ -246,19 +246,21 @@ def _cbow_window_loss(source: Array, target: Array, window: Window, options: Obj
     return reference.cbow_loss(source, target, window.centre, window.context, noise, window.weights, mean)
 
 
-def _ring_rows(options: ObjectiveOptions, more: int = 0) -> int:
-    """Return the rows of a ring that holds a window and some more: a power of two."""
+def _ring_rows(options: ObjectiveOptions) -> int:
+    """Return the rows of a ring that holds a batch and its windows: a power of two."""
     ring = 2
-    while ring < 2 * min(options.window, MAX_SENTENCE) + 2 + more:
+    while ring < 2 * min(options.window, MAX_SENTENCE) + options.batch + 2:
         ring *= 2
     return ring
 
 
 def cbow_buffer_bytes(options: ObjectiveOptions, columns: int) -> int:
-    """Return what a CBOW kernel allocates: for the fast one h, dh and two rings just longer than a window."""
+    """Return what a CBOW kernel allocates: for the fast one h, a band of dh, two rings and what scans carry."""
     if options.exact:
         return exact_buffer_bytes(options, columns)
-    return 2 * (options.batch + _ring_rows(options)) * row_bytes(columns) + score_bytes(options)
+    tables = 128 * (options.batch + min(options.window, MAX_SENTENCE))  # about as many bytes for each token
+    rows = options.batch + 2 * _ring_rows(options) + 4
+    return rows * row_bytes(columns) + options.batch * row_bytes(BAND) + score_bytes(options) + tables
 
 
 # ---- CBOW with positions
@@ -316,12 +318,11 @@ def _positional_window_loss(
 
 
 def _positional_buffer_bytes(options: ObjectiveOptions, columns: int) -> int:
-    """Return CBOW's buffers, two copies of the weights, and the sums of groups or a longer ring and how it is cut."""
+    """Return CBOW's buffers, two copies of the weights, and the sums of groups or what scans need of them."""
     weights, plain = count_position_weights(options), cbow_buffer_bytes(options, columns)
     if options.exact:
         return plain + 3 * weights * row_bytes(columns)
-    longer = _ring_rows(options, options.batch - 1) - _ring_rows(options)
-    return plain + (2 * weights + longer) * row_bytes(columns) + 8 * options.batch * (4 * weights + 1)
+    return plain + 2 * (weights + 1) * row_bytes(columns) + 64 * options.batch * (weights + 2)
 
 
 POSITIONAL_CBOW = Objective(

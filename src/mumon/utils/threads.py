@@ -44,7 +44,7 @@ def work_ahead(function: Callable[[], object], name: str) -> threading.Thread | 
     Parameters
     ----------
     function
-        What to do. Its errors are dropped, because whoever needs the result will meet them.
+        What to do. Its errors are dropped: the code that needs the result will meet them.
     name
         Of the thread.
 
