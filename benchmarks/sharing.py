@@ -1,11 +1,11 @@
 """How many noise words (K), shared by how many targets (B), and how strong a subsampling: scores on the dev halves.
 
-    MUMON_DATA=… python benchmarks/sharing.py 16,8 16,12 12,8,sg … [--seeds 3] [--dim 100] [--window N] [--skip 700000]
+    MUMON_DATA=… python benchmarks/sharing.py 16,8 16,12 32,32,sg … [--seeds 3] [--dim 100] [--window N]
 
-A point is K,B, with any of: a factor of the default rate (0.8), `sg` for skip-gram, `sample=1e-4`. Vectors are those that
-users get, from both sides of the model. Scores are means of the five tasks (dev halves) and Spearman's correlation on
-the dev part of the STS benchmark, by the mean of a sentence's words. Appends a line for each training to
-benchmarks/results/sharing.jsonl; `benchmarks/frontier.py` measures the speed.
+A point is K,B, with any of: a factor of the default rate (0.8), `sg` for skip-gram, `sample=1e-4`. Vectors are those
+that users get, of CBOW from both sides of the model. Scores are means of the five tasks (dev and test halves) and
+Spearman's correlation on the dev part of the STS benchmark, by the mean of a sentence's words. Appends a line for each
+training to benchmarks/results/sharing.jsonl; `benchmarks/frontier.py` measures the speed.
 """
 
 from __future__ import annotations

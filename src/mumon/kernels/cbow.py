@@ -41,7 +41,7 @@ from mumon.kernels.row_ops import (
     scan_operation,
 )
 
-REBASE = 128  # tokens after which a running sum begins again, before it loses digits
+REBASE = 128  # tokens, at least, after which a running sum begins again, before it loses digits
 
 
 @row_operation
@@ -200,7 +200,7 @@ def cbow_fast(
 
     The expected gradient is that of `cbow_exact`. The sum of a window is the difference of two running sums, and its
     gradient is added to a difference array, so the cost of a token hardly grows with the window. Both arrays are rings
-    just long enough for a batch and its windows. A source row is read once, when the first window reaches it, and
+    that hold a batch and its windows. A source row is read once, when the first window reaches it, and
     written once, when the last has left it. All but the scores is done for a band of columns at a time: what a batch
     needs of them stays in the first-level cache.
     """

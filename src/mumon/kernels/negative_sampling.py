@@ -33,8 +33,9 @@ def step_exactly(
     factors: Any,
     sampled: Any,
 ) -> Any:
-    """Take an SGD step on the target rows of a word and its noise words, and return the loss if `sampled`.
+    """Take SGD steps on the target rows of a word and of its noise words, in this order; return the loss if `sampled`.
 
+    A word that is drawn twice is scored by its row as the first step will have left it, without waiting for that step.
     The first row of dh receives the gradient of h, times alpha. `places` and `factors` are memory for 1 + noise words.
     Prefetches the rows of the noise words of the next step.
     """
@@ -50,8 +51,11 @@ def step_exactly(
         other = noise[m]
         prefetch(target, next_noise[m])  # one by one: all at once would wait for each other
         if other != word:  # a target is not its own noise
-            score = dot(h, 0, target, other)
-            places[count, 0], factors[count, 0] = locate(target, other), -alpha * sigmoid(score)
+            score, places[count, 0] = dot(h, 0, target, other), locate(target, other)
+            for q in range(count):
+                if places[q, 0] == places[count, 0]:
+                    score += factors[q, 1] * dot(h, 0, h, 0)
+            factors[count, 0] = -alpha * sigmoid(score)
             factors[count, 1] = target_rate(rates, other) * factors[count, 0]
             count += 1
             if sampled:
@@ -62,7 +66,10 @@ def step_exactly(
 
 @inlined
 def noise_gradients(scores: Any, r: Any, scale: Any, words: Any, word: Any) -> Any:
-    """Turn the scores of one target into gradients; a target is not its own noise. Return whether it is among it."""
+    """Turn the scores of one target into gradients, and return whether the target is among the noise words.
+
+    A target is not its own noise: its gradient there is 0.
+    """
     found = False
     for m in range(scores.shape[1]):
         gradient = scale * sigmoid(scores[r, m])
@@ -98,17 +105,17 @@ def score_batch(
                 if words[m] != own[r]:
                     loss += weight * minus_log_sigmoid(-scores[r, m])
     for r in range(rows):
-        factors[r, 0] = real(noise_gradients(scores, r, -alpha * weight, words, own[r]))
+        factors[r, 1] = real(noise_gradients(scores, r, -alpha * weight, words, own[r]))
     for r in range(rows):
-        word, score = own[r], dot(h, r, target, own[r])
-        if factors[r, 0] > 0:
-            for m in range(words.shape[0]):
-                if words[m] == word:
-                    for q in range(rows):
-                        score += target_rate(rates, word) * scores[q, m] * dot(h, r, h, q)
-        for q in range(r):
-            if own[q] == word:
-                score += factors[q, 1] * dot(h, r, h, q)
+        word, score, is_noise = own[r], dot(h, r, target, own[r]), factors[r, 1] > 0
+        for q in range(rows if is_noise else r):
+            learned = factors[q, 1] if q < r and own[q] == word else real(0)  # by the row, of h[q]
+            if is_noise:
+                for m in range(words.shape[0]):
+                    if words[m] == word:
+                        learned += target_rate(rates, word) * scores[q, m]
+            if learned != 0:
+                score += learned * dot(h, r, h, q)
         factors[r, 0] = alpha * (real(1) - sigmoid(score))
         factors[r, 1] = target_rate(rates, word) * factors[r, 0]
         if sampled:

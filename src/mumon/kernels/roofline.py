@@ -16,7 +16,7 @@ def small_products(scores: Any, h: Any, dh: Any, target: Any, words: Any, rates:
     Parameters
     ----------
     scores, h, dh, target, words, rates
-        As for `score_noise`, `collect_noise` and `update_noise`.
+        As for `score_noise`, `collect_noise` and `update_noise`; at least as many words as rows of h.
     times
         How often.
     """

@@ -320,7 +320,7 @@ else:
 
     @intrinsic  # type: ignore[misc]
     def locate(typingctx: Any, matrix: Any, row: Any) -> Any:
-        """Return where a row of a matrix is, for the table of a scan."""
+        """Return where a row of a matrix is, for the table of a scan, which keeps the matrix alive as its argument."""
 
         def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             matrix, row = simd.unpack_arguments(context, builder, signature, values)

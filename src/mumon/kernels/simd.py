@@ -59,7 +59,7 @@ class Row:
         self.start = start
 
     def shift(self, first: Any) -> None:
-        """Count columns from `first` on: the row has no others before."""
+        """Count columns from `first` on: the first element of the row is column `first`."""
         offset = self.builder.mul(first, first.type(-self.itemsize))
         self.start = self.builder.gep(self.start, [offset])
 

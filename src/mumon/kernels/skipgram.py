@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from mumon.kernels.cbow import find_reach
 from mumon.kernels.jit import kernel
 from mumon.kernels.layout import BAND
 from mumon.kernels.negative_sampling import exchange_rows, step_exactly
@@ -31,6 +30,8 @@ from mumon.kernels.row_ops import (
     dot,
     locate,
 )
+
+CONTEXTS = 32  # context words whose rows are updated together: each is compared with those before it
 
 
 @kernel
@@ -92,8 +93,7 @@ def skipgram_fast(
     h, dh = allocate_rows(batch, source), allocate_rows(batch, source)
     scores, weights = np.empty((batch, shared), source.dtype), np.empty((batch, shared), source.dtype)
     # What a scan needs of each context word: where its rows are, and numbers.
-    widest = 2 * find_reach(left, right)
-    places, factors = np.empty((widest, 2), np.int64), np.empty((widest, 2), source.dtype)
+    places, factors = np.empty((CONTEXTS, 2), np.int64), np.empty((CONTEXTS, 2), source.dtype)
     words, next_words = np.empty(shared, np.int32), np.empty(shared, np.int32)
     state = draw_words(alias, state, next_words)
     weight = real(negative) / real(shared)
@@ -147,6 +147,9 @@ def skipgram_fast(
                     count += 1
                     if sampled:
                         loss += minus_log_sigmoid(score)
+                    if count == CONTEXTS:
+                        exchange_rows(dh, r, target, h, places, factors, 0, count, 0, D)
+                        count = 0
             exchange_rows(dh, r, target, h, places, factors, 0, count, 0, D)
             add_row(source, ids[i], source_rate(rates, ids[i]), dh, r)
     return loss, counted

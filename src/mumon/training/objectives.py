@@ -189,8 +189,9 @@ class Objective:
 
 
 def exact_buffer_bytes(options: ObjectiveOptions, columns: int) -> int:
-    """Return what a kernel allocates that takes one step per window: h, its gradient, and the noise words."""
-    return 2 * row_bytes(columns) + 8 * options.negative
+    """Return what a kernel allocates that takes one step per window: h, its gradient, noise words, and tables."""
+    window = 2 * min(options.window, MAX_SENTENCE)
+    return 2 * row_bytes(columns) + 40 * (options.negative + 1) + 20 * window
 
 
 def score_bytes(options: ObjectiveOptions) -> int:
