@@ -126,7 +126,7 @@ def test_steps_at_a_real_rate_follow_each_other_as_in_numpy(objective, fast, blo
 
 
 def test_running_sums_begin_again_before_they_lose_digits():
-    """A word near the end, once a target and never noise, learns h: of sums of 500,000, float32 would keep few digits."""
+    """A word near the end, once a target and never noise, learns h: a difference of sums of about 500,000."""
     n, V, D = 50_000, 50, 16
     random = np.random.default_rng(1)
     ids = random.integers(0, V - 1, n).astype(np.int32)
