@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -62,3 +65,33 @@ def test_a_kernel_that_cannot_be_loaded_the_short_way_is_loaded_as_numba_does(mo
     monkeypatch.setattr(jit._Cache, "_load_overload", fail_once)
     assert kernel._cache.load_overload(kernel.signatures[0], kernel.targetctx) is not None
     assert len(calls) == 2
+
+
+TRAIN_ALL = """
+import hashlib
+import numpy as np
+from mumon.kernels import cbow, positions, skipgram
+from mumon.training.sampling import build_alias_table
+
+random, V, n = np.random.default_rng(1), 20, 400
+ids, place = random.integers(0, V, n).astype(np.int32), np.arange(n)
+windows = np.maximum(place - 3, 0).astype(np.int32), np.minimum(place + 4, n).astype(np.int32)
+given = (ids, *windows, build_alias_table(np.full(V, 1 / V)), np.ones(V, np.float32), 5, 16, 8, np.float32(0.3))
+for kernel, weights, more in (
+    (cbow.cbow_fast, (), (True, True)),
+    (positions.cbow_positions_fast, (np.ones((8, 16), np.float32),), (0.01,)),
+    (skipgram.skipgram_fast, (), ()),
+):
+    matrices = random.normal(0, 0.3, (2, V, 16)).astype(np.float32)
+    kernel(*matrices, *weights, *given, *more, np.uint64(1))
+    print(hashlib.sha256(matrices.tobytes()).hexdigest())
+"""
+
+
+def test_a_kernel_gives_the_same_bytes_when_it_is_compiled_and_when_it_is_loaded(tmp_path):
+    """Helpers are inlined: of a function that is called there would be two copies, which round differently."""
+    command = [sys.executable, "-c", TRAIN_ALL]
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    compiled, loaded = (subprocess.run(command, env=environment, capture_output=True, text=True) for _ in range(2))
+    assert compiled.returncode == 0, compiled.stderr
+    assert compiled.stdout == loaded.stdout != ""
