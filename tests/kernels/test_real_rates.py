@@ -18,7 +18,7 @@ ALPHA = 0.3
 
 
 def sigmoid(x):
-    return 1 / (1 + np.exp(-x))
+    return 1 / (1 + np.exp(-np.clip(x, -500, 500)))
 
 
 def make_model(V, D, seed):

@@ -115,8 +115,8 @@ class _Cache(FunctionCache):  # type: ignore[misc]
 def inlined(function: F) -> F:
     """Compile a helper into the kernels that call it; a decorator.
 
-    LLVM has to inline it. Otherwise a call can lead to one copy of the helper where a kernel has just been compiled, and
-    to another, which rounds differently, where it is loaded from the cache.
+    LLVM has to inline it. Otherwise a call can lead to one copy of the helper where a kernel has just been compiled,
+    and to another, which rounds differently, where it is loaded from the cache.
     """
     options = {"nogil": True, "fastmath": FASTMATH, "error_model": "numpy", "inline": "never", "forceinline": True}
     return numba.njit(**options)(function)  # type: ignore[no-any-return]
