@@ -103,6 +103,20 @@ def find_power(least: Any) -> Any:
 
 
 @inlined
+def list_new(places: Any, source: Any, prefix: Any, ids: Any, right: Any, first: Any, last: Any) -> Any:
+    """List the source rows from token `first` on that windows with these ends need; return where they end."""
+    upto = first
+    for r in range(right.shape[0]):
+        while upto < right[r]:
+            places[upto - first, 0], places[upto - first, 1] = (
+                locate(prefix, (upto + 1) & last),
+                locate(source, ids[upto]),
+            )
+            upto += 1
+    return upto
+
+
+@inlined
 def list_settled(
     places: Any,
     factors: Any,
@@ -239,13 +253,9 @@ def cbow_fast(
         if seen - base >= max(REBASE, 2 * ring):
             base = seen
             rebase_sums(prefix, running, seen)
-        upto = seen
+        upto = list_new(new_rows, source, prefix, ids, right[first : first + rows], seen, last)
         for r in range(rows):
             i = first + r
-            while upto < right[i]:
-                new_rows[upto - seen, 0] = locate(prefix, (upto + 1) & last)
-                new_rows[upto - seen, 1] = locate(source, ids[upto])
-                upto += 1
             edges[r, 0], edges[r, 1] = locate(prefix, right[i] & last), locate(prefix, (i + 1) & last)
             edges[r, 2], edges[r, 3] = locate(prefix, i & last), locate(prefix, left[i] & last)
             share, inner = real(1) / real(right[i] - left[i] - 1), left[i] < i

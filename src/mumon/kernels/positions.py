@@ -21,6 +21,7 @@ from mumon.kernels.cbow import (
     extend_sums,
     find_power,
     find_reach,
+    list_new,
     list_settled,
     rebase_sums,
     settle_rows,
@@ -225,14 +226,10 @@ def cbow_positions_fast(
         if seen - base >= max(REBASE, 2 * ring):
             base = seen
             rebase_sums(prefix, running, seen)
-        upto = seen
+        upto = list_new(new_rows, source, prefix, ids, right[first : first + rows], seen, last)
         counts[:] = 0
         for r in range(rows):
             i = first + r
-            while upto < right[i]:
-                new_rows[upto - seen, 0] = locate(prefix, (upto + 1) & last)
-                new_rows[upto - seen, 1] = locate(source, ids[upto])
-                upto += 1
             targets[r, 0], targets[r, 1] = locate(target, ids[i]), locate(dh, r)
             share = real(1) / real(right[i] - left[i] - 1)
             find_edges(edges, i, left[i], right[i], groups)
