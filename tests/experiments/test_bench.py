@@ -324,6 +324,7 @@ def test_mumons_own_window_is_its_default_and_not_that_of_the_work(tmp_path, hom
         "mumon-cbow-exact",
         "mumon-cbow-faulty",
         "mumon-cbow-default",
+        "mumon-cbow-positions",
         "mumon-sg-exact",
     ],
 )

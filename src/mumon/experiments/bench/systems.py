@@ -186,6 +186,7 @@ SYSTEMS: dict[str, System] = {
     for system in (
         build_mumon_system("mumon-cbow", "mumon CBOW", "cbow"),
         build_mumon_system("mumon-cbow-default", "mumon CBOW, its own window", "cbow", window=None),
+        build_mumon_system("mumon-cbow-positions", "mumon CBOW, positions", "cbow", positions=4),
         build_mumon_system("mumon-cbow-exact", "mumon CBOW, exact", "cbow", exact=True),
         build_mumon_system("mumon-cbow-faulty", "mumon CBOW, faulty", "cbow", update="faulty"),
         build_mumon_system("mumon-sg", "mumon skip-gram", "sg"),
@@ -277,7 +278,7 @@ def parse_external_system(text: str) -> System:
 
     Examples
     --------
-    >>> system = parse_external_system("kōan CBOW=koan --file {corpus} --dim {dim} --embedding-path {output}")
+    >>> system = parse_external_system("kōan CBOW=koan --files {corpus} --dim {dim} --embedding-path {output}")
     >>> system.id, system.implementation, system.objective
     ('kōan-cbow', 'kōan', 'cbow')
     """
