@@ -237,8 +237,8 @@ def cbow_fast(
     most = batch + reach + 1
     new_rows, none = np.empty((most, 2), np.int64), np.empty((most, 0), source.dtype)
     old_rows, old_rates = np.empty((most, 2), np.int64), np.empty((most, 1), source.dtype)
-    edges, shares = np.empty((batch, 4), np.int64), np.empty((batch, 1), source.dtype)
-    places, factors = np.empty((batch, 5), np.int64), np.empty((batch, 4), source.dtype)
+    sums, shares = np.empty((batch, 4), np.int64), np.empty((batch, 1), source.dtype)
+    changes, factors = np.empty((batch, 5), np.int64), np.empty((batch, 4), source.dtype)
     words, next_words = np.empty(shared, np.int32), np.empty(shared, np.int32)
     state = draw_words(alias, state, next_words)
     weight = real(negative) / real(shared)
@@ -256,33 +256,33 @@ def cbow_fast(
         upto = list_new(new_rows, source, prefix, ids, right[first : first + rows], seen, last)
         for r in range(rows):
             i = first + r
-            edges[r, 0], edges[r, 1] = locate(prefix, right[i] & last), locate(prefix, (i + 1) & last)
-            edges[r, 2], edges[r, 3] = locate(prefix, i & last), locate(prefix, left[i] & last)
+            sums[r, 0], sums[r, 1] = locate(prefix, right[i] & last), locate(prefix, (i + 1) & last)
+            sums[r, 2], sums[r, 3] = locate(prefix, i & last), locate(prefix, left[i] & last)
             share, inner = real(1) / real(right[i] - left[i] - 1), left[i] < i
             shares[r, 0] = share if divide_in else real(1)
-            places[r, 0], places[r, 1] = locate(target, ids[i]), locate(change, left[i] & last if inner else ring)
-            places[r, 2], places[r, 3] = locate(change, i & last), locate(change, right[i] & last)
-            places[r, 4] = locate(dh, r)
+            changes[r, 0], changes[r, 1] = locate(target, ids[i]), locate(change, left[i] & last if inner else ring)
+            changes[r, 2], changes[r, 3] = locate(change, i & last), locate(change, right[i] & last)
+            changes[r, 4] = locate(dh, r)
             factors[r, 2], factors[r, 3] = share if divide_out else real(1), real(inner)
-        for begin in range(0, D, BAND):
-            end = min(begin + BAND, D)
-            extend_sums(running, 0, prefix, source, new_rows, none, 0, upto - seen, begin, end)
-            sum_windows(h, prefix, prefix, prefix, prefix, edges, shares, 0, rows, begin, end)
+        for start in range(0, D, BAND):
+            stop = min(start + BAND, D)
+            extend_sums(running, 0, prefix, source, new_rows, none, 0, upto - seen, start, stop)
+            sum_windows(h, prefix, prefix, prefix, prefix, sums, shares, 0, rows, start, stop)
         seen = upto
 
         score_noise(scores, rows, h, target, words, source, ids[min(seen, n - 1) :])
-        own = ids[first : first + rows]
-        loss += score_batch(scores, factors, rows, h, target, own, words, rates, alpha, weight, sampled)
+        centres = ids[first : first + rows]
+        loss += score_batch(scores, factors, rows, h, target, centres, words, rates, alpha, weight, sampled)
         counted += rows if sampled else 0
 
         done = list_settled(old_rows, old_rates, source, change, ids, rates, settled, first + rows, reach, last)
         ahead = first + batch if first + 2 * batch <= n else first
         following = ids[ahead : ahead + rows]
-        for begin in range(0, D, BAND):
-            end = min(begin + BAND, D)
-            collect_noise(dh, 0, rows, scores, target, words, begin, end, next_words)
-            update_noise(target, words, target_rates(rates), scores, h, rows, begin, end, following)
-            return_gradients(before, 0, target, change, change, change, dh, h, places, factors, 0, rows, begin, end)
-            settle_rows(total, 0, source, change, old_rows, old_rates, 0, done - settled, begin, end)
+        for start in range(0, D, BAND):
+            stop = min(start + BAND, D)
+            collect_noise(dh, 0, rows, scores, target, words, start, stop, next_words)
+            update_noise(target, words, target_rates(rates), scores, h, rows, start, stop, following)
+            return_gradients(before, 0, target, change, change, change, dh, h, changes, factors, 0, rows, start, stop)
+            settle_rows(total, 0, source, change, old_rows, old_rates, 0, done - settled, start, stop)
         settled = done
     return loss, counted

@@ -85,7 +85,7 @@ def score_batch(
     rows: Any,
     h: Any,
     target: Any,
-    own: Any,
+    centres: Any,
     words: Any,
     rates: Any,
     alpha: Any,
@@ -94,7 +94,7 @@ def score_batch(
 ) -> Any:
     """Turn the scores of a batch into gradients, and return its loss if `sampled`.
 
-    The gradients of noise words replace their scores; those of the targets `own` are the first of the factors, and
+    The gradients of noise words replace their scores; those of the targets `centres` are the first of the factors, and
     times the rate of the target row the second. Target rows learn from noise first, then one after another: if the row
     of a target is among those before it, its score is that of the row as it will be, without waiting for it.
     """
@@ -102,20 +102,21 @@ def score_batch(
     if sampled:
         for r in range(rows):
             for m in range(words.shape[0]):
-                if words[m] != own[r]:
+                if words[m] != centres[r]:
                     loss += weight * minus_log_sigmoid(-scores[r, m])
     for r in range(rows):
-        factors[r, 1] = real(noise_gradients(scores, r, -alpha * weight, words, own[r]))
+        factors[r, 1] = real(noise_gradients(scores, r, -alpha * weight, words, centres[r]))
     for r in range(rows):
-        word, score, is_noise = own[r], dot(h, r, target, own[r]), factors[r, 1] > 0
-        for q in range(rows if is_noise else r):
-            learned = factors[q, 1] if q < r and own[q] == word else real(0)  # by the row, of h[q]
-            if is_noise:
-                for m in range(words.shape[0]):
-                    if words[m] == word:
-                        learned += target_rate(rates, word) * scores[q, m]
-            if learned != 0:
-                score += learned * dot(h, r, h, q)
+        word, is_noise = centres[r], factors[r, 1] > 0
+        score = dot(h, r, target, word)
+        for q in range(r):
+            if centres[q] == word:
+                score += factors[q, 1] * dot(h, r, h, q)
+        if is_noise:
+            for m in range(words.shape[0]):
+                if words[m] == word:
+                    for q in range(rows):
+                        score += target_rate(rates, word) * scores[q, m] * dot(h, r, h, q)
         factors[r, 0] = alpha * (real(1) - sigmoid(score))
         factors[r, 1] = target_rate(rates, word) * factors[r, 0]
         if sampled:

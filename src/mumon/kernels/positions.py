@@ -126,11 +126,11 @@ def cbow_positions_exact(
     seed: Any,
 ) -> Any:
     """Take one SGD step per window with `negative` fresh noise words, as `cbow_exact` does."""
-    real, state, places = source.dtype.type, seed, weights.shape[0]
-    h, dh, sums = allocate_rows(1, source), allocate_rows(1, source), allocate_rows(places, source)
-    own, before = allocate_rows(places, source), allocate_rows(places, source)
-    own[:] = weights
-    before[:] = weights
+    real, state, weight_rows = source.dtype.type, seed, weights.shape[0]
+    h, dh, sums = allocate_rows(1, source), allocate_rows(1, source), allocate_rows(weight_rows, source)
+    current, initial = allocate_rows(weight_rows, source), allocate_rows(weight_rows, source)
+    current[:] = weights
+    initial[:] = weights
     noise, next_noise = np.empty(negative, np.int64), np.empty(negative, np.int64)
     state = draw_words(alias, state, next_noise)
     rows, factors = np.empty((negative + 1, 2), np.int64), np.empty((negative + 1, 2), source.dtype)
@@ -143,20 +143,20 @@ def cbow_positions_exact(
         sums[:] = real(0)
         for j in range(left[i], right[i]):
             if j != i:
-                add_row(sums, find_row(j - i, places // 2), share, source, ids[j])
-        for g in range(places):
-            add_weighed(h, 0, real(1), own, g, sums, g)
+                add_row(sums, find_row(j - i, weight_rows // 2), share, source, ids[j])
+        for g in range(weight_rows):
+            add_weighed(h, 0, real(1), current, g, sums, g)
         sampled = i % LOSS_TARGETS == 0
         counted += sampled
         loss += step_exactly(h, dh, target, word, noise, next_noise, rates, alpha, rows, factors, sampled)
         for j in range(left[i], right[i]):
             if j != i:
-                row = find_row(j - i, places // 2)
-                add_weighed(source, ids[j], source_rate(rates, ids[j]) * share, own, row, dh, 0)
-        for g in range(places):
-            add_weighed(own, g, real(weight_rate), sums, g, dh, 0)
-    for g in range(places):
-        add_change(weights, g, own, g, before, g)
+                row = find_row(j - i, weight_rows // 2)
+                add_weighed(source, ids[j], source_rate(rates, ids[j]) * share, current, row, dh, 0)
+        for g in range(weight_rows):
+            add_weighed(current, g, real(weight_rate), sums, g, dh, 0)
+    for g in range(weight_rows):
+        add_change(weights, g, current, g, initial, g)
     return loss, counted
 
 
@@ -183,7 +183,7 @@ def cbow_positions_fast(
     `cbow_fast`: the cost of a token grows with the number of groups, not with the window. The running sums of a batch
     are kept until its gradients are known, because those of the weights need them again.
     """
-    n, real, state, places = ids.shape[0], source.dtype.type, seed, weights.shape[0]
+    n, real, state, weight_rows = ids.shape[0], source.dtype.type, seed, weights.shape[0]
     reach, D = find_reach(left, right), source.shape[1]
     ring = find_power(2 * reach + batch + 2)
     last = ring - 1
@@ -192,18 +192,18 @@ def cbow_positions_fast(
     # edges of empty groups, and one more row of weights for the second of two groups where their number is odd.
     prefix, change = allocate_rows(ring, source), allocate_rows(ring + 2, source)
     running, total = allocate_rows(1, source), allocate_rows(1, source)
-    own, before = allocate_rows(places + 1, source), allocate_rows(places, source)
+    current, initial = allocate_rows(weight_rows + 1, source), allocate_rows(weight_rows, source)
     prefix[:] = real(0)
     change[:] = real(0)
     running[:] = real(0)
     total[:] = real(0)
-    own[:] = real(0)
-    own[:places] = weights
-    before[:] = weights
+    current[:] = real(0)
+    current[:weight_rows] = weights
+    initial[:] = weights
     h, dh = allocate_rows(batch, source), allocate_bands(batch, BAND, source)
     scores = np.empty((batch, shared), source.dtype)
     # What the scans need of each token: where its rows are, and numbers. Groups are taken in twos: a slot has two.
-    most, groups = batch + reach + 1, places // 2
+    most, groups = batch + reach + 1, weight_rows // 2
     new_rows, none = np.empty((most, 2), np.int64), np.empty((most, 0), source.dtype)
     old_rows, old_rates = np.empty((most, 2), np.int64), np.empty((most, 1), source.dtype)
     targets, factors = np.empty((batch, 2), np.int64), np.empty((batch, 2), source.dtype)
@@ -257,8 +257,10 @@ def cbow_positions_fast(
             extend_sums(running, 0, prefix, source, new_rows, none, 0, upto - seen, start, stop)
             for slot in range(2 * half):
                 g = slot // half * groups + 2 * (slot % half)
-                other = g + 1 if 2 * (slot % half) + 1 < groups else places
-                weigh_two(own, g, own, other, h, prefix, prefix, prefix, sums, shares, slot, counts[slot], start, stop)
+                other = g + 1 if 2 * (slot % half) + 1 < groups else weight_rows
+                weigh_two(
+                    current, g, current, other, h, prefix, prefix, prefix, sums, shares, slot, counts[slot], start, stop
+                )
         seen = upto
 
         score_noise(scores, rows, h, target, words, source, ids[min(seen, n - 1) :])
@@ -277,13 +279,13 @@ def cbow_positions_fast(
             exchange_targets(target, dh, h, targets, factors, 0, rows, start, stop)
             for slot in range(2 * half):
                 g = slot // half * groups + 2 * (slot % half)
-                other = g + 1 if 2 * (slot % half) + 1 < groups else places
+                other = g + 1 if 2 * (slot % half) + 1 < groups else weight_rows
                 return_two(
-                    own, g, own, other, change, change, change, prefix, prefix, prefix, dh,
+                    current, g, current, other, change, change, change, prefix, prefix, prefix, dh,
                     changes, parts, slot, counts[slot], start, stop,
                 )  # fmt: skip
             settle_rows(total, 0, source, change, old_rows, old_rates, 0, done - settled, start, stop)
         settled = done
-    for g in range(places):
-        add_change(weights, g, own, g, before, g)
+    for g in range(weight_rows):
+        add_change(weights, g, current, g, initial, g)
     return loss, counted

@@ -249,10 +249,7 @@ def _cbow_window_loss(source: Array, target: Array, window: Window, options: Obj
 
 def _ring_rows(options: ObjectiveOptions) -> int:
     """Return the rows of a ring that holds a batch and its windows: a power of two."""
-    ring = 2
-    while ring < 2 * min(options.window, MAX_SENTENCE) + options.batch + 2:
-        ring *= 2
-    return ring
+    return 1 << (2 * min(options.window, MAX_SENTENCE) + options.batch + 1).bit_length()
 
 
 def cbow_buffer_bytes(options: ObjectiveOptions, columns: int) -> int:
