@@ -172,10 +172,12 @@ class Soak:
 
 def find_identities(folder: Path, pattern: str | None) -> set[tuple[int, int]]:
     """Identify the files that match a pattern by inode and creation time, because names are used again."""
-    found = set()
-    for path in [] if pattern is None else folder.glob(pattern):
-        with suppress(OSError):
-            found.add((path.stat().st_ino, path.stat().st_ctime_ns))
+    found: set[tuple[int, int]] = set()
+    with suppress(OSError):  # a run that ends removes its folder meanwhile
+        paths = [] if pattern is None else list(folder.glob(pattern))
+        for path in paths:
+            with suppress(OSError):
+                found.add((path.stat().st_ino, path.stat().st_ctime_ns))
     return found
 
 
