@@ -173,11 +173,12 @@ class Soak:
 def find_identities(folder: Path, pattern: str | None) -> set[tuple[int, int]]:
     """Identify the files that match a pattern by inode and creation time, because names are used again."""
     found: set[tuple[int, int]] = set()
+    paths: list[Path] = []
     with suppress(OSError):  # a run that ends removes its folder meanwhile
         paths = [] if pattern is None else list(folder.glob(pattern))
-        for path in paths:
-            with suppress(OSError):
-                found.add((path.stat().st_ino, path.stat().st_ctime_ns))
+    for path in paths:
+        with suppress(OSError):
+            found.add((path.stat().st_ino, path.stat().st_ctime_ns))
     return found
 
 
