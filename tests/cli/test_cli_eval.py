@@ -11,6 +11,7 @@ import pytest
 
 from mumon import Word2Vec, WordVectors
 from tests.conftest import write_mirror
+from tests.formats.test_format_fasttext import model as pack_fasttext
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +104,59 @@ def test_own_files_categories_and_outliers_are_scored(run, models, data):
     assert len(nearest["capital3"]) == 6 and nearest["nowhere"] == []
 
 
+def test_tasks_may_follow_the_models_by_name_and_as_files(run, models, data):
+    (data / "similarity/de").mkdir()
+    pairs = "".join(f"Country{i}\tCapital{i * 3 % 16}\t{i % 5}\tn\tn\n" for i in range(16))
+    text = "# Gurevych (2005)\nword1\tword2\tsimilarity\tpos1\tpos2\n" + pairs
+    (data / "similarity/de/de-gur350.tsv").write_text(text)
+    (data / "own/gur.tsv").write_text(text)
+    rows = [f"country{i}\tcapital{i}\tcountry{i + 1}\tcapital{i + 1}\n" for i in range(15)]
+    questions = "# Koeper\na1\ta2\tb1\tb2\n# first\n" + "".join(rows[:7]) + "# second\n" + "".join(rows[7:])
+    (data / "own/questions.tsv").write_text(questions)
+    own = data / "own"
+    arguments = [models / "good.mumon", models / "poor.txt", "de-gur350", own / "gur.tsv", own / "questions.tsv"]
+    code, out, err = run("eval", *arguments, "--tasks", "syn", "--json", "-q")
+    assert code == 0, err
+    report = json.loads(out)
+    assert report["models"] == ["good.mumon", "poor.txt"]
+    assert report["tasks"] == ["de-gur350", "gur", "questions", "syn"]
+    scores = {(s["model"], s["task"], s["section"]): s for s in whole(report)}
+    named, file = (scores["good.mumon", name, ""] for name in ("de-gur350", "gur"))
+    assert named["score"] == file["score"] and named["covered"] == named["known"] == 16
+    assert [scores["good.mumon", "questions", name]["n"] for name in ("first", "second")] == [7, 8]
+    assert not report["composing"]
+
+
+def test_vectors_with_subwords_are_scored_on_all_items_and_on_known_words(run, data):
+    words = [f"country{i}" for i in range(12)] + [f"capital{i}" for i in range(12)]
+    numbers = np.random.default_rng(0).standard_normal((24 + 500, 6)).astype("<f4").tobytes()
+    packed = pack_fasttext([word.encode() for word in words], dim=6, bucket=500, minn=3, maxn=5, numbers=numbers)
+    (data / "sub.bin").write_bytes(packed)
+    WordVectors(words, WordVectors.load(data / "sub.bin").vectors).save(data / "plain.txt")
+    arguments = ["eval", data / "sub.bin", data / "plain.txt", "rw", "mixed", "-q", "--resamples", 50]
+    report = json.loads(run(*arguments, "--json")[1])
+    assert report["composing"] == ["sub.bin"]
+    scores = {
+        (s["model"], s["task"], s["missing"]): s for s in report["scores"] if (s["fold"], s["section"]) == ("all", "")
+    }
+    for task in ("rw", "mixed", "mean"):
+        every, known, plain = (
+            scores[key] for key in (("sub.bin", task, "skip"), ("sub.bin", task, "known"), ("plain.txt", task, "skip"))
+        )
+        assert every["covered"] == every["n"] > every["known"] == known["known"] == plain["covered"] > 0
+        assert known["score"] == pytest.approx(plain["score"], abs=1e-6)
+    assert {row["missing"] for row in report["comparisons"]} == {"skip"}
+    out = run(*arguments)[1]
+    assert "known words only" in out and "for others sub.bin composes" in out and "composed" in out
+    known = scores["sub.bin", "rw", "known"]
+    assert f"{known['score']:.1f}" in out and f"{known['known']} of 61" in out
+    out = run(*arguments, "--missing", "known")[1]
+    assert "on the items whose words have rows in both" in out and "known words only" not in out
+    plain = run("eval", data / "plain.txt", "rw", "-q")[1]
+    assert "known" not in plain and "covered" in plain
+    assert run("eval", data / "plain.txt", "rw", "-q", "--missing", "known")[0] == 0
+
+
 def test_own_categories_alone_need_no_data_sets(run, models, data, monkeypatch):
     monkeypatch.setenv("MUMON_DATA", str(data / "own"))  # has none of the five tasks
     code, out, err = run("eval", models / "good.mumon", "--categories", data / "own/topics.csv", "-q")
@@ -113,8 +167,9 @@ def test_own_categories_alone_need_no_data_sets(run, models, data, monkeypatch):
     ("arguments", "message"),
     [
         (["good.mumon", "--tasks", "words.txt"], "2 columns where word, word, score or four words belong"),
-        (["good.mumon", "--tasks", "ws354"], "neither a file nor one of the 5 tasks"),
+        (["good.mumon", "--tasks", "ws354"], "neither a file nor one of the 11 tasks"),
         (["good.mumon", "good.mumon"], "some twice"),
+        (["ws353", "men"], "2 tasks and 0 models were given"),
         (["nowhere"], "nothing at nowhere"),
         (["good.mumon", "--outliers", "good.mumon/vocab.json"], "0 outliers"),
         (["good.mumon", "--tasks", "good.mumon/model.safetensors"], "not UTF-8"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import lzma
 import os
@@ -16,7 +17,7 @@ from scipy.stats import spearmanr
 
 from mumon import Word2Vec, WordVectors
 from mumon.errors import FormatError, OptionError
-from mumon.evaluation import SUITE, Task, evaluate, load_tasks, read_task, solve
+from mumon.evaluation import GERMAN, SUITE, Task, evaluate, is_task, load_tasks, read_task, solve
 from mumon.evaluation.bootstrap import Outcome, compute_interval, compute_spearman
 from mumon.evaluation.word_lookup import WordFinder
 from tests.samples import refused
@@ -386,6 +387,103 @@ def test_sections_are_kept_and_googles_have_two_halves(tmp_path):
     assert halves[0] == 100 and report.score("model", "questions").score == pytest.approx(np.mean(halves))
 
 
+GERMAN_ANALOGIES = (
+    "# Koeper (2015)\na1\ta2\tb1\tb2\n# capital-world\nAthen\tGriechenland\tBagdad\tIrak\n\n#family\n"
+    "Junge\tMädchen\tBruder\tSchwester\nJunge\tMädchen\tGroßvater\tGroßmutter\n"
+)
+
+
+def test_comments_below_the_header_of_the_german_analogies_are_sections(tmp_path):
+    (tmp_path / "de.tsv").write_text(GERMAN_ANALOGIES, encoding="utf-8")
+    task = read_task(tmp_path / "de.tsv")
+    assert (task.kind, task.sections) == ("analogy", ("capital-world", "family", "family"))
+    assert task.items[2] == ("Junge", "Mädchen", "Großvater", "Großmutter")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# note\na b c x\n# one\ne f g h\n",
+        "word1\tword2\tword3\tword4\n# one\na\tb\tc\tx\n# two\ne\tf\tg\th\n",
+        "a1 a2 b1 b2\n# one\na b c x\n# two\ne f g h\n",
+        ": \n# one\na\tb\tc\tx\n# two\ne\tf\tg\th\n",
+    ],
+)
+def test_comments_of_other_files_stay_comments(text, tmp_path):
+    (tmp_path / "q.txt").write_text(text)
+    task = read_task(tmp_path / "q.txt")
+    assert (task.items, task.sections) == ((("a", "b", "c", "x"), ("e", "f", "g", "h")), ("", ""))
+
+
+def test_pairs_may_have_comments_a_header_and_parts_of_speech(tmp_path):
+    text = "# Gurevych\n# IRR .69\nword1\tword2\tsimilarity\tpos1\tpos2\n"
+    text += "Absage\tablehnen\t3.5\tn\tv\nAffe\tMakake\t4\tn\tn\n"
+    (tmp_path / "gur.tsv").write_text(text)
+    task = read_task(tmp_path / "gur.tsv")
+    assert task.items == (("Absage", "ablehnen"), ("Affe", "Makake")) and task.gold.tolist() == [3.5, 4]
+
+
+def test_semantic_questions_alone_have_no_syntactic_half(tmp_path):
+    names = ("capital-common-countries", "capital-world", "currency", "city-in-state", "family")
+    (tmp_path / "g.txt").write_text("".join(f": {name}\na b c d\n" for name in names))
+    assert list(read_task(tmp_path / "g.txt").groups()) == list(names)
+
+
+def test_german_tasks_have_names_and_come_from_the_mirror(tmp_path, monkeypatch):
+    (tmp_path / "analogy/de").mkdir(parents=True)
+    (tmp_path / "analogy/de/de-semantic-google.tsv").write_text(GERMAN_ANALOGIES, encoding="utf-8")
+    monkeypatch.setenv("MUMON_DATA", str(tmp_path))
+    for name in ("de-semantic", "DE-semantic-google"):
+        with pytest.warns(UserWarning, match="not the de-semantic known"):
+            (task,) = load_tasks([name])
+        assert (task.name, len(task)) == ("de-semantic", 3)
+
+
+@pytest.mark.skipif(
+    mirror() is None or not (mirror() / "analogy/de").is_dir(), reason="MUMON_DATA names no folder with the German sets"
+)
+def test_the_german_sets_are_read_whole():
+    tasks = {task.name: task for task in load_tasks(GERMAN)}
+    sizes = {name: len(task) for name, task in tasks.items()}
+    assert sizes == dict(zip(GERMAN, (350, 222, 280, 130, 9683, 8869), strict=True))
+    assert {name: len(task.groups()) for name, task in tasks.items() if task.kind == "analogy"} == {
+        "de-syntactic": 8,
+        "de-semantic": 5,
+    }
+    words = {word for task in tasks.values() for item in task.items for word in item}
+    lower = WordVectors(sorted({word.lower() for word in words}), np.ones((len({w.lower() for w in words}), 2)))
+    assert min(WordFinder(lower).find_rows(words)) >= 0  # Fünf is found as fünf, Ägypten as ägypten
+    assert not any("#" in word or "\t" in word or word in ("a1", "word1") for word in words)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    words=st.lists(st.text("abcäöüßÄÖÜ", min_size=1, max_size=6), min_size=4, max_size=12),
+    delimiter=st.sampled_from(["\t", ",", ";", " "]),
+    header=st.booleans(),
+)
+def test_files_of_words_are_tasks_and_files_of_vectors_are_not(words, delimiter, header, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kinds")
+    lines = [delimiter.join(["word1", "word2", "score"])] * header
+    lines += [delimiter.join([a, b, "2.5"]) for a, b in itertools.pairwise(words)]
+    (folder / "pairs").write_text("# note\n" + "\n".join(lines), encoding="utf-8")
+    (folder / "four").write_text(": one\n" + "\n".join(" ".join(words[:4]) for _ in range(3)), encoding="utf-8")
+    assert is_task(folder / "pairs") and is_task(folder / "four")
+    wv = WordVectors(list(dict.fromkeys(words)), np.ones((len(set(words)), 3), np.float32))
+    for name in ("v.txt", "v.glove", "v.bin", "v.mumon", "v.npz"):
+        wv.save(folder / name)
+        assert not is_task(folder / name)
+    (folder / "text").write_text("\n".join(" ".join(words[:n]) for n in (1, 4, 3)), encoding="utf-8")
+    assert not is_task(folder / "text") and not is_task(folder / "nowhere")
+
+
+def test_a_name_is_a_task_unless_there_is_such_a_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert is_task("de-gur350") and is_task("WS353") and is_task("google") and not is_task("stsb")
+    (tmp_path / "rw").mkdir()
+    assert not is_task("rw") and is_task("men")
+
+
 @pytest.mark.parametrize(
     ("text", "patterns"),
     [
@@ -444,3 +542,4 @@ def test_the_word_that_does_not_belong_is_found(tmp_path):
 
 def test_the_suite_has_the_papers_names():
     assert SUITE == ("ws353", "men", "rw", "syn", "mixed")
+    assert not set(SUITE) & set(GERMAN)

@@ -28,9 +28,14 @@ KINDS = {
     "categories": "purity of clusters, %",
     "outliers": "outliers found, %",
 }
-LOOKUPS = ("as is", "lower case", "other apostrophe", "missing")
+LOOKUPS = ("as is", "lower case", "other apostrophe", "composed", "missing")
 MAIN_SECTIONS = ("semantic", "syntactic", "position")  # shown without --sections
-TREATMENTS = {"skip": "skipped", "zero": "counted as zero"}
+TREATMENTS = {"skip": "skipped", "zero": "counted as zero", "known": "skipped, and so are those with composed words"}
+COMPARED = {
+    "skip": " on the items that both have the words of",
+    "zero": "",
+    "known": " on the items whose words have rows in both",
+}
 
 
 def show(report: Report, tasks: Sequence[Task], missing: Missing, sections: bool) -> None:
@@ -43,7 +48,7 @@ def show(report: Report, tasks: Sequence[Task], missing: Missing, sections: bool
     tasks
         The tasks, whose kinds are explained below the tables.
     missing
-        How items with missing words count: "skip" or "zero".
+        How items with missing words count: "skip", "zero" or "known".
     sections
         Show every section of the analogies.
     """
@@ -73,10 +78,13 @@ def _build_overview(report: Report, missing: Missing) -> Table:
 def _build_details(report: Report, missing: Missing, sections: bool) -> Table:
     other: Missing = "zero" if missing == "skip" else "skip"
     columns = ["dev", "test", "all", "95 % interval", f"missing {TREATMENTS[other]}", "covered"]
+    if report.composing:  # others would have the same twice
+        columns += [*(["known words only"] if missing != "known" else []), "known"]
     several = len(report.models) > 1
     table = new_table("all items" if several else escape(report.models[0]), "task", *["model"] * several, *columns)
     for task in [*report.task_names, *(["mean"] if report.averaged else [])]:
-        rows = [row for row in report.rows() if (row.task, row.fold, row.missing) == (task, "all", missing)]
+        whole = [row for row in report.rows() if (row.task, row.fold, row.missing) == (task, "all", "skip")]
+        rows = [report.score(row.model, task, "all", row.section, missing) for row in whole]
         for section in dict.fromkeys(row.section for row in rows):
             if section and not sections and section not in MAIN_SECTIONS:
                 continue
@@ -90,25 +98,28 @@ def _build_details(report: Report, missing: Missing, sections: bool) -> Table:
 
 def _format_cells(report: Report, row: Score, other: Missing) -> list[str]:
     halves = {
-        score.fold: score.score
+        score.fold: report.score(row.model, row.task, score.fold, row.section, row.missing).score
         for score in report.rows()
-        if (score.model, score.task, score.section, score.missing) == (row.model, row.task, row.section, row.missing)
+        if (score.model, score.task, score.section, score.missing) == (row.model, row.task, row.section, "skip")
     }
     counted = report.score(row.model, row.task, "all", row.section, other).score
-    covered = f"{row.covered:,} of {row.n:,}"
-    return [
+    cells = [
         *(format_number(halves[fold]) if fold in halves else "" for fold in ("dev", "test")),
         format_number(row.score),
         format_interval(row.low, row.high),
         format_number(counted),
-        covered,
+        f"{row.covered:,} of {row.n:,}",
     ]
+    if report.composing:
+        known = report.score(row.model, row.task, "all", row.section, "known").score
+        cells += [*([format_number(known)] if row.missing != "known" else []), f"{row.known:,} of {row.n:,}"]
+    return cells
 
 
 def _build_comparison(rows: list[Comparison]) -> Table:
     a, b = escape(rows[0].a), escape(rows[0].b)
-    of = " on the items that both have the words of" if rows[0].missing == "skip" else ""
-    table = new_table(f"is {b} better than {a}{of}?", "task", "difference", "95 % interval", "items", "in words")
+    title = f"is {b} better than {a}{COMPARED[rows[0].missing]}?"
+    table = new_table(title, "task", "difference", "95 % interval", "items", "in words")
     for row in rows:
         span = format_difference(row.low, row.high)
         table.add_row(escape(row.task), f"{row.difference:+.1f}", span, f"{row.n:,}", row.verdict)
@@ -119,6 +130,9 @@ def _print_footnotes(report: Report, tasks: Sequence[Task], missing: Missing) ->
     kinds = [kind for kind in KINDS if any(task.kind == kind for task in tasks)]
     units = "; ".join(f"{_join([t.name for t in tasks if t.kind == kind])}: {KINDS[kind]}" for kind in kinds)
     print_text(f"[dim]{units}. Items with missing words are {TREATMENTS[missing]}.[/]")
+    if report.composing:
+        names = _join(report.composing)
+        print_text(f"[dim]Known words have a row of their own; for others {names} composes a vector of n-grams.[/]")
     for model in report.models:
         tally: Counter[str] = Counter()
         for counts in report.found[model].values():

@@ -29,6 +29,7 @@ class MissingWords(str, Enum):
 
     skip = "skip"
     zero = "zero"
+    known = "known"
 
 
 class Analogies(str, Enum):
@@ -42,14 +43,18 @@ def evaluate(
     context: typer.Context,
     models: Annotated[
         list[str],
-        typer.Argument(metavar="MODEL", help="Model folders or vectors files, side by side.", show_default=False),
+        typer.Argument(
+            metavar="MODEL",
+            help="Model folders or vectors files, side by side. Names and files of tasks may follow.",
+            show_default=False,
+        ),
     ],
     tasks: Annotated[
         str | None,
         typer.Option(
             "--tasks",
             help="Names, or files of `word word score` or of four words, separated by commas (default: "
-            "ws353,men,rw,syn,mixed, unless --categories or --outliers are given).",
+            "ws353,men,rw,syn,mixed, unless other tasks are given).",
             show_default=False,
         ),
     ] = None,
@@ -67,7 +72,11 @@ def evaluate(
     ] = None,
     missing: Annotated[
         MissingWords,
-        typer.Option("--missing", help="Items with missing words: skip them, or count them as wrong (similarity 0)."),
+        typer.Option(
+            "--missing",
+            help="Items with missing words: skip them, or count them as wrong (similarity 0). With subwords hardly a "
+            "word is missing; known skips items with words that have no row of their own.",
+        ),
     ] = MissingWords.skip,
     method: Annotated[Analogies, typer.Option("--method", help="Analogies by 3CosAdd or 3CosMul.")] = Analogies.add,
     restrict_vocab: Annotated[
@@ -100,6 +109,8 @@ def evaluate(
 
     Example: mumon eval king.mumon glove.txt
 
+    Example: mumon eval king.mumon pairs.csv de-gur350
+
     Example: mumon eval king.mumon --extrinsic sst2,ner --baselines random,glove
     """
     _check_kind(context, extrinsic_tasks is not None)
@@ -122,10 +133,12 @@ def evaluate(
     from mumon.evaluation import evaluate as run
     from mumon.evaluation import load_tasks, read_task
 
+    models, named = _split_tasks(models)
+    named += options.split_names(tasks or "")
     chosen = [read_task(path, kind="categories") for path in categories or []]
     chosen += [read_task(path, kind="outliers") for path in outliers or []]
-    if tasks is not None:
-        chosen = [*load_tasks(options.split_names(tasks), progress=progress), *chosen]
+    if tasks is not None or named:
+        chosen = [*load_tasks(named, progress=progress), *chosen]
     elif not chosen:
         chosen = load_tasks(progress=progress)
     probes = None if words is None else options.split_names(words)
@@ -160,6 +173,18 @@ def _check_kind(context: typer.Context, is_extrinsic: bool) -> None:
         if is_extrinsic:
             raise OptionError(f"{flag} and --extrinsic do not go together; run two commands")
         raise OptionError(f"{flag} is for extrinsic tasks; name at least 1 of them (--extrinsic sst2,qnli,mnli,ner)")
+
+
+def _split_tasks(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return which arguments are models, and which are tasks."""
+    from mumon.errors import OptionError
+    from mumon.evaluation import is_task
+
+    tasks = [argument for argument in arguments if is_task(argument)]
+    models = [argument for argument in arguments if argument not in tasks]
+    if not models:
+        raise OptionError(f"{len(tasks)} tasks and 0 models were given; name at least 1 model before the tasks")
+    return models, tasks
 
 
 def _load(paths: Sequence[str]) -> dict[str, WordVectors]:

@@ -7,11 +7,13 @@ bytes of 128 and more flip the upper 24 bits as well; all its published vectors 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mumon.utils.validation import check_integer
 
 FNV_START, FNV_PRIME = np.uint32(2166136261), np.uint32(16777619)
 END_OF_SENTENCE = b"</s>"  # has its own row and no n-grams
@@ -19,25 +21,41 @@ BATCH_BYTES = 1 << 16  # of the words that are cut into n-grams in one step
 BATCH_NUMBERS = 1 << 22  # of the rows that are added up in one step
 
 Ids = NDArray[np.int64]
+Rows = NDArray[np.int32]
 Floats = NDArray[np.float32]
+
+MOST_CHARACTERS = 64  # in an n-gram; with more, a hostile file could keep a reader busy for hours
+MOST_BUCKETS = 1 << 31
 
 
 @dataclass(frozen=True)
-class Subwords:
-    """The rows of n-grams, a (B, D) matrix, and the least and greatest length of an n-gram in characters.
+class Ngrams:
+    """Which character n-grams words have: their least and greatest length, and how many buckets they are hashed into.
 
-    >>> subwords = Subwords(np.eye(5, dtype=np.float32), minn=3, maxn=3)
-    >>> [ids.tolist() for ids in subwords.find_ngrams([b"ab", b"kin"])]  # <ab ab> and <ki kin in>
+    With no buckets, or a greatest length below the least, there are none.
+
+    >>> ngrams = Ngrams(3, 3, bucket=5)
+    >>> [ids.tolist() for ids in ngrams.find([b"ab", b"kin"])]  # <ab ab> and <ki kin in>
     [[3, 1, 0, 2, 1], [0, 0, 1, 1, 1]]
-    >>> subwords.compute_vector("ab").tolist()
-    [0.0, 0.5, 0.0, 0.5, 0.0]
+    >>> Ngrams(3, 2, bucket=5).find([b"ab"])[0].tolist()
+    []
     """
 
-    rows: Floats
-    minn: int
-    maxn: int
+    min_n: int = 3
+    max_n: int = 6
+    bucket: int = 2_000_000
 
-    def find_ngrams(self, words: Sequence[bytes]) -> tuple[Ids, Ids]:
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "min_n", check_integer("min_n", self.min_n, least=0, most=MOST_CHARACTERS))
+        object.__setattr__(self, "max_n", check_integer("max_n", self.max_n, least=0, most=MOST_CHARACTERS))
+        object.__setattr__(self, "bucket", check_integer("bucket", self.bucket, least=0, most=MOST_BUCKETS - 1))
+
+    @property
+    def exist(self) -> bool:
+        """Whether any word has any."""
+        return self.bucket > 0 and max(self.min_n, 1) <= self.max_n
+
+    def find(self, words: Sequence[bytes]) -> tuple[Ids, Ids]:
         """Find the n-grams of words.
 
         Parameters
@@ -48,25 +66,74 @@ class Subwords:
         Returns
         -------
         tuple of ndarray
-            The row of each n-gram, and the index of the word that it belongs to, in ascending order.
+            The bucket of each n-gram, and the index of the word that it belongs to, in ascending order.
         """
-        found = [np.empty((2, 0), np.int64)]
+        parts = [np.stack([ids, owners + first]) for first, _, ids, owners in self._find_in_parts(words)]
+        ids, owners = np.concatenate([np.empty((2, 0), np.int64), *parts], axis=1)
+        return ids, owners
+
+    def _find_in_parts(self, words: Sequence[bytes]) -> Iterator[tuple[int, int, Ids, Ids]]:
+        """Yield, for some words at a time, the first, the end, the buckets of n-grams and their owners from the first."""
         batch: list[bytes] = []
         first, size = 0, 0
         for number, word in enumerate(words):
             batch.append(b"<" + word + b">" if word != END_OF_SENTENCE else b"")
             size += len(word) + 2
             if size >= BATCH_BYTES or number + 1 == len(words):
-                found.append(self._find_in_batch(batch) + np.array([[0], [first]]))
+                ids, owners = self._find_in_batch(batch)
+                yield first, number + 1, ids, owners
                 first, size, batch = number + 1, 0, []
-        ids, owners = np.concatenate(found, axis=1)
-        return ids, owners
 
-    def _find_in_batch(self, words: list[bytes]) -> Ids:
+    def find_buckets(self, words: Sequence[bytes]) -> Rows:
+        """Return the buckets that the n-grams of some words fall into, in ascending order.
+
+        Parameters
+        ----------
+        words
+            UTF-8, without < and >.
+        """
+        seen = np.zeros(self.bucket, bool)
+        for _, _, ids, _ in self._find_in_parts(words):
+            seen[ids] = True
+        return np.flatnonzero(seen).astype(np.int32)
+
+    def build_bags(self, words: Sequence[bytes], kept: Rows) -> Bags:
+        """Build the bag of each word: its own row, then the rows of its n-grams.
+
+        Parameters
+        ----------
+        words
+            UTF-8, without < and >. Word i has row i.
+        kept
+            The buckets that have rows, in ascending order, after the rows of the words; all that these words need.
+
+        Returns
+        -------
+        Bags
+        """
+        starts, parts = np.zeros(len(words) + 1, np.int64), [np.zeros(0, np.int32)]
+        for first, last, ids, owners in self._find_in_parts(words):
+            counts = np.bincount(owners, minlength=last - first) + 1
+            ends = np.cumsum(counts)
+            starts[first + 1 : last + 1] = starts[first] + ends
+            members = np.empty(int(ends[-1]), np.int32)
+            own = ends - counts
+            members[own] = np.arange(first, last)
+            members[np.arange(len(ids)) + owners + 1] = np.searchsorted(kept, ids) + len(words)
+            parts.append(members)
+        return Bags(starts, np.concatenate(parts))
+
+    def has_any(self, word: str) -> bool:
+        """Return whether a word has an n-gram, without computing any."""
+        shortest = max(self.min_n, 2 if self.max_n > 1 else 3)  # of <word>: a single < or > is not an n-gram
+        return self.exist and len(word) + 2 >= shortest and word != END_OF_SENTENCE.decode()
+
+    def _find_in_batch(self, words: list[bytes]) -> tuple[Ids, Ids]:
         """Find n-grams at all characters at once: every step adds one character to the n-gram that begins at each."""
         text = np.frombuffer(b"".join(words), np.uint8)
-        if not len(text) or not len(self.rows):
-            return np.empty((2, 0), np.int64)
+        none = np.empty(0, np.int64)
+        if not len(text) or not self.exist:
+            return none, none
         begin = np.flatnonzero(text & 0xC0 != 0x80)  # of characters: the other bytes continue one
         length = np.diff(begin, append=len(text))
         owner = np.repeat(np.arange(len(words)), [len(word) for word in words])[begin]
@@ -75,19 +142,86 @@ class Subwords:
         hashes = np.full(len(begin), FNV_START)
         edge = np.ones(len(begin) + 1, bool)  # of words
         edge[1:-1] = owner[1:] != owner[:-1]
-        found: list[Ids] = []
-        for size in range(1, self.maxn + 1):
+        found = [np.empty((2, 0), np.int64)]
+        for size in range(1, self.max_n + 1):
             inside = at + size <= len(begin)
             at = at[inside]
             at = at[owner[at + size - 1] == owner[at]]
             if not len(at):
                 break
             _hash_next_character(hashes, at, begin[at + size - 1], length[at + size - 1], signed)
-            if size >= self.minn:
+            if size >= self.min_n:
                 counted = at if size > 1 else at[~(edge[:-1] | edge[1:])[at]]
-                found.append(np.stack([(hashes[counted] % np.uint32(len(self.rows))).astype(np.int64), owner[counted]]))
-        ids = np.concatenate(found, axis=1) if found else np.empty((2, 0), np.int64)
-        return ids[:, np.argsort(ids[1], kind="stable")]
+                found.append(np.stack([(hashes[counted] % np.uint32(self.bucket)).astype(np.int64), owner[counted]]))
+        ids, owners = np.concatenate(found, axis=1)
+        order = np.argsort(owners, kind="stable")
+        return ids[order], owners[order]
+
+
+@dataclass(frozen=True)
+class Bags:
+    """The source rows that the vector of each word is made of: those of word w are members[starts[w]:starts[w + 1]]."""
+
+    starts: Ids
+    members: Rows
+
+    @property
+    def sizes(self) -> Ids:
+        """How many rows each word has."""
+        return np.diff(self.starts)
+
+    def count_rows(self, counts: Ids, rows: int) -> Ids:
+        """Return how often each row occurs in a text.
+
+        Parameters
+        ----------
+        counts
+            How often each word occurs.
+        rows
+            How many rows there are.
+        """
+        weights = np.repeat(counts.astype(np.float64), self.sizes)
+        return np.bincount(self.members, weights, minlength=rows).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Subwords:
+    """The rows of n-grams, and what they are rows of.
+
+    Parameters
+    ----------
+    rows
+        A matrix with a row for each bucket, or only for the buckets in `kept`.
+    minn, maxn
+        The least and greatest length of an n-gram in characters.
+    kept
+        The buckets that have a row, in ascending order; the others, which no word of the training had, are zeros. None
+        if all have one.
+    bucket
+        The number of buckets; by default as many as there are rows.
+
+    >>> subwords = Subwords(np.eye(5, dtype=np.float32), minn=3, maxn=3)
+    >>> subwords.compute_vector("ab").tolist()
+    [0.0, 0.5, 0.0, 0.5, 0.0]
+    >>> kept = Subwords(np.eye(5, dtype=np.float32)[[1, 3]], 3, 3, np.array([1, 3], np.int32), 5)
+    >>> kept.compute_vector("ab").tolist(), kept.compute_vector("kin").tolist()
+    ([0.0, 0.5, 0.0, 0.5, 0.0], [0.0, 0.3333333432674408, 0.0, 0.0, 0.0])
+    """
+
+    rows: Floats
+    minn: int
+    maxn: int
+    kept: Rows | None = None
+    bucket: int | None = None
+
+    @property
+    def ngrams(self) -> Ngrams:
+        """Which n-grams words have."""
+        return Ngrams(self.minn, self.maxn, len(self.rows) if self.bucket is None else self.bucket)
+
+    def find_ngrams(self, words: Sequence[bytes]) -> tuple[Ids, Ids]:
+        """Find the n-grams of words, as `Ngrams.find` does."""
+        return self.ngrams.find(words)
 
     def average_rows(self, words: Sequence[bytes], own: Floats | None = None) -> tuple[Floats, Ids]:
         """Average the rows of each word's n-grams, with its own row if it has one.
@@ -104,34 +238,52 @@ class Subwords:
         tuple of ndarray
             The means, and how many rows each is the mean of; 0 rows give a vector of zeros.
         """
-        ids, owners = self.find_ngrams(words)
+        buckets, owners = self.find_ngrams(words)
         sums = np.zeros((len(words), self.rows.shape[1]), np.float32)
         if own is not None:
             sums += own
         step = max(1, BATCH_NUMBERS // self.rows.shape[1])
         with np.errstate(over="ignore", invalid="ignore"):  # rows of a damaged file: the caller checks the result
+            counts = np.bincount(owners, minlength=len(words)).astype(np.int64) + (own is not None)
+            ids, owners = self._find_rows(buckets, owners)
             for start in range(0, len(ids), step):
                 part = owners[start : start + step]
                 firsts = np.flatnonzero(np.diff(part, prepend=-1))
                 sums[part[firsts]] += np.add.reduceat(self.rows[ids[start : start + step]], firsts, axis=0)
-            counts = np.bincount(owners, minlength=len(words)).astype(np.int64) + (own is not None)
             sums /= np.maximum(counts, 1).astype(np.float32)[:, None]
         return sums, counts
 
+    def _find_rows(self, buckets: Ids, owners: Ids) -> tuple[Ids, Ids]:
+        """Return the rows of buckets, and the owners, without those buckets that have no row."""
+        if self.kept is None:
+            return buckets, owners
+        if not len(self.kept):
+            return buckets[:0], owners[:0]
+        rows = np.minimum(np.searchsorted(self.kept, buckets), len(self.kept) - 1)
+        there = self.kept[rows] == buckets
+        return rows[there], owners[there]
+
+    def expand_rows(self) -> Floats:
+        """Return a row for every bucket: zeros for those that have none."""
+        if self.kept is None:
+            return self.rows
+        rows = np.zeros((self.ngrams.bucket, self.rows.shape[1]), np.float32)
+        rows[self.kept] = self.rows
+        return rows
+
     def has_ngrams(self, word: str) -> bool:
         """Return whether a word has an n-gram, and so a vector, without computing any."""
-        shortest = max(self.minn, 2 if self.maxn > 1 else 3)  # of <word>: a single < or > is not an n-gram
-        return (
-            len(self.rows) > 0
-            and max(self.minn, 1) <= self.maxn
-            and len(word) + 2 >= shortest
-            and word != END_OF_SENTENCE.decode()
-        )
+        return self.ngrams.has_any(word)
 
     def compute_vector(self, word: str) -> Floats | None:
         """Return the vector of a word without its own row, or None if it has no n-grams."""
-        means, counts = self.average_rows([word.encode("utf-8", "surrogatepass")])
+        means, counts = self.average_rows([encode_word(word)])
         return means[0] if counts[0] else None
+
+
+def encode_word(word: str) -> bytes:
+    """Return a word as UTF-8, whatever characters a file had."""
+    return word.encode("utf-8", "surrogatepass")
 
 
 def _hash_next_character(

@@ -39,7 +39,12 @@ class Dataset:
     home: str
 
 
-ALIASES = {"google": "mixed", "msr": "syn"}
+ALIASES = {
+    "google": "mixed",
+    "msr": "syn",
+    "de-syntactic-google": "de-syntactic",
+    "de-semantic-google": "de-semantic",
+}
 
 # path, size, SHA-256; the files of one set are together
 _FILES = """
@@ -48,6 +53,12 @@ similarity/EN-MEN-TR-3k.txt 53593 888b13580faa362c7b11da0a670258cf1b1eb4bf0ecbcd
 similarity/EN-RW-STANFORD.txt 49851 5108d54dfc746f44f9c3d7e31d2857c37cf71430bc1594175a61a3b89bb0ae1f
 analogy/questions-words.txt 603955 8c29b3332afc46f3fb8be04cb5297bf96f39aa7131272dff57869b4485b22a36
 analogy/msr.txt 239628 6e8d8a1d83165250631e5d74689837ab11bd00b7547a1d5e7000fa8bb4e259ef
+similarity/de/de-gur350.tsv 9678 59f99c61c999022a66881bdd222be0a291f4aefd891fe6b92f31987a9e66a844
+similarity/de/de-zg222.tsv 8525 65b7cf6a9dec5baa026b1b2e4c89f44c8e6c667599d4c3d7a40d324afbfb177b
+similarity/de/de-schm280.tsv 5625 c9aae6f8df85348b6423a3657b79dbbcf6f1b102e49cc112f1b9b3f6dfb61856
+similarity/de/de-yp130.tsv 3245 8c9755e2f0b3791b8ba0e9122030c0a34a9fecedc131b3c1e6e3332754c0024d
+analogy/de/de-syntactic-google.tsv 337579 57aed966a3fa2edd2e20c00edf8e4a9c05677b9115cef4fe7fe672001a0507a6
+analogy/de/de-semantic-google.tsv 289757 b76196122db4a6c02cebdba52e6ac9ba66fe698ee29579a8ef98f8037f8867ab
 corpus/enwiki.sents.txt.xz 94841048 163eb09b49e89cb1628f1bc248e3a58b0ff6d1b4ddf3eece17424423c45b5f95
 vectors/glove.6B.100d.top50k.txt.xz 14276392 508de823fd5e49db85d675cf016904def0da7bf675ced0184316586110bde185
 glue/SST-2/train.tsv 3738731 c75796b01672b41c38cd4b35f4ff1ade88ca79b7577f3926e01ff69739d85ec9
@@ -99,8 +110,11 @@ sts/sick/SICK_test_annotated.txt 559979 2b8aa806658d6fc23c6824c83776c2d4fee75560
 _GITHUB = "https://raw.githubusercontent.com/"
 _WORD_SIM = _GITHUB + "mfaruqui/eval-word-vectors/56ebe3699df6e745d506fb3cd97d4f7b1e615d32/data/word-sim/"
 _STS = _GITHUB + "brmson/dataset-sts/e1d3375f5b3bc24f21aa4e46f96eb379e9fc1081/data/sts/"
+_SUBS2VEC = _GITHUB + "jvparidon/subs2vec/adb9e72b64dc6dbde3c2060ee0d3964ab623a149/subs2vec/datasets/"
 # Whole folders of a mirror, whose files have the same names there.
 _FOLDER_ADDRESSES = {
+    "similarity/de/": _SUBS2VEC + "similarities/",
+    "analogy/de/": _SUBS2VEC + "analogies/",
     "sts/stsb/": _GITHUB + "PhilipMay/stsb-multi-mt/30de0dec4ee199b7f42351d3f1a0b19592955385/data/",
     "sts/sick/": _STS + "sick2014/",
     **{f"sts/{year}/": f"{_STS}semeval-sts/{year}/" for year in range(2012, 2017)},
@@ -128,6 +142,10 @@ def _find_address(path: str) -> str | None:
 
 
 _GLUE = "; Wang et al., GLUE: A Multi-Task Benchmark and Analysis Platform, ICLR 2019"
+_KOEPER = (
+    "Köper, Scheible, Schulte im Walde, Multilingual Reliability and “Semantic” Structure of Continuous Word Spaces, "
+    "IWCS 2015"
+)
 _SETS = (
     Dataset(
         "ws353",
@@ -171,6 +189,56 @@ _SETS = (
         citation="Mikolov, Yih, Zweig, Linguistic Regularities in Continuous Space Word Representations, "
         "NAACL-HLT 2013",
         home="https://aclanthology.org/N13-1090/",
+    ),
+    Dataset(
+        "de-gur350",
+        "Gur350: relatedness of 350 pairs, German",
+        _list_files("similarity/de/de-gur350"),
+        licence="not stated",
+        citation="Gurevych, Using the Structure of a Conceptual Network in Computing Semantic Relatedness, IJCNLP 2005",
+        home="https://tudatalib.ulb.tu-darmstadt.de/handle/tudatalib/2440",
+    ),
+    Dataset(
+        "de-zg222",
+        "ZG222: relatedness of 222 pairs, German",
+        _list_files("similarity/de/de-zg222"),
+        licence="not stated",
+        citation="Zesch, Gurevych, Automatically Creating Datasets for Measures of Semantic Relatedness, Workshop on "
+        "Linguistic Distances 2006",
+        home="https://tudatalib.ulb.tu-darmstadt.de/handle/tudatalib/2440",
+    ),
+    Dataset(
+        "de-schm280",
+        "Schm280: relatedness of 280 pairs, German",
+        _list_files("similarity/de/de-schm280"),
+        licence="not stated",
+        citation=_KOEPER,
+        home="https://aclanthology.org/W15-0105/",
+    ),
+    Dataset(
+        "de-yp130",
+        "YP130: similarity of 130 pairs of verbs, German",
+        _list_files("similarity/de/de-yp130"),
+        licence="not stated",
+        citation="Meyer, Gurevych, To Exhibit is not to Loiter: A Multilingual, Sense-Disambiguated Wiktionary for "
+        "Measuring Verb Similarity, COLING 2012",
+        home="https://github.com/jvparidon/subs2vec",
+    ),
+    Dataset(
+        "de-syntactic",
+        "Google's syntactic analogies in German, 9,683",
+        _list_files("analogy/de/de-syntactic"),
+        licence="not stated",
+        citation=_KOEPER,
+        home="https://aclanthology.org/W15-0105/",
+    ),
+    Dataset(
+        "de-semantic",
+        "Google's semantic analogies in German, 8,869",
+        _list_files("analogy/de/de-semantic"),
+        licence="not stated",
+        citation=_KOEPER,
+        home="https://aclanthology.org/W15-0105/",
     ),
     Dataset(
         "enwiki",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,18 +30,29 @@ class Outcome:
     values
         One number per item: a cosine, or 1 for right and 0 for wrong; 0 where a word is missing.
     found
-        Whether the model has all words of an item.
+        Whether the model has vectors for all words of an item.
     gold
         The scores that people gave, for similarity tasks.
+    known
+        Whether all words of an item have rows of their own. Without it these are the items that were found, as in
+        vectors that compose none.
     """
 
     values: Array
     found: NDArray[np.bool_]
     gold: Array | None = None
+    known: NDArray[np.bool_] | None = None
 
     def select(self, items: NDArray[np.bool_]) -> Outcome:
         """Return the outcome on the items that a mask selects."""
-        return Outcome(self.values[items], self.found[items], None if self.gold is None else self.gold[items])
+        gold = None if self.gold is None else self.gold[items]
+        return Outcome(self.values[items], self.found[items], gold, None if self.known is None else self.known[items])
+
+    def restrict_to_known(self) -> Outcome:
+        """Return the outcome as if only the items of known words had been found."""
+        if self.known is None:
+            return self
+        return replace(self, values=np.where(self.known, self.values, 0.0), found=self.known, known=None)
 
     def score(self, skip_missing: bool = True) -> float:
         """Compute the score × 100, or nan where it is not defined."""

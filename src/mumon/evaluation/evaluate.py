@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mumon.errors import OptionError
-from mumon.evaluation.bootstrap import Outcome, compute_interval, derive_seed
-from mumon.evaluation.report import MISSING, Missing, Report, Score
+from mumon.evaluation.bootstrap import Array, Outcome, compute_interval, derive_seed
+from mumon.evaluation.report import Missing, Report, Score
 from mumon.evaluation.task_files import load_tasks
 from mumon.evaluation.tasks import FOLDS, Fold, Task
 from mumon.evaluation.word_lookup import WordFinder
@@ -51,8 +51,8 @@ def evaluate(
     models
         Vectors, a model or the path of either; or several of them by name.
     tasks
-        Names of tasks (ws353, men, rw, syn, mixed), paths of task files or `Task` objects. Without any, the paper's
-        five.
+        Names of tasks (ws353, men, rw, syn, mixed; German: de-gur350, de-zg222, de-schm280, de-yp130, de-syntactic,
+        de-semantic), paths of task files or `Task` objects. Without any, the paper's five.
     method
         How analogies are answered: "add" (3CosAdd) or "mul" (3CosMul).
     seed
@@ -60,7 +60,7 @@ def evaluate(
     resamples
         Resamples of the bootstrap; with 0 there are no intervals.
     restrict_vocab
-        Only the first `restrict_vocab` words are looked up and can be answers; None or 0 means all words.
+        Only the first `restrict_vocab` words are known and can be answers; None or 0 means all words.
     probes
         Words whose nearest neighbours are listed in the report; without any, a few well-known or frequent words.
     workers
@@ -71,7 +71,10 @@ def evaluate(
     Returns
     -------
     Report
-        Scores with intervals and coverage, comparisons and neighbours.
+        Scores with intervals and coverage, comparisons and neighbours. Of vectors that compose one for any word
+        (fastText's), every score has a second one, over the items whose words all have rows of their own: ask for it
+        by `report.score(..., missing="known")`. Only words with rows answer analogies, so a question whose answer has
+        none is answered wrong.
 
     Raises
     ------
@@ -98,6 +101,7 @@ def evaluate(
         report.folds = {(task.name, fold): task.fold(fold, seed) for task in chosen for fold in FOLDS}
         for name, wv in named.items():
             finder = WordFinder(wv, restrict_vocab or None)
+            report.composing += [name] if finder.composes else []
             run = _ModelRun(name, finder, report, method, seed, resamples, workers, reporter)
             reporter.start(f"evaluating {name}", sum(PROGRESS_SHARES[task.kind] for task in chosen), "steps")
             for task in chosen:
@@ -131,12 +135,10 @@ class _ModelRun:
         """Answer a task and add its scores: of the folds, and of the sections."""
         self.report.found.setdefault(self.model, {})[task.name] = self.finder.count_found(task)
         if task.kind == "categories":
-            value, covered = measure_purity(task, self.finder, self.seed)
-            for missing in MISSING:  # a word without a vector is in no cluster: it counts against the purity, or not
-                score = value if missing == "skip" else value * covered / len(task)
-                self._add_score(task.name, "", "all", missing, score, (math.nan, math.nan), len(task), covered)
+            self._add_purity(task)
         else:
-            outcome, extra = self._answer_items(task), []
+            extra: list[tuple[str, Outcome]] = []
+            outcome = self._answer_items(task)
             if task.kind == "outliers":  # how near to the outermost place, on average, the outliers were put
                 extra = [("position", outcome)]
                 outcome = replace(outcome, values=(outcome.values == 1).astype(np.float64))
@@ -155,40 +157,69 @@ class _ModelRun:
     def _answer_items(self, task: Task) -> Outcome:
         """Answer each item of a task."""
         if task.kind == "outliers":
-            return Outcome(*rank_outliers(task, self.finder))
+            ranks, found, known = rank_outliers(task, self.finder)
+            return Outcome(ranks, found, None, known if self.finder.composes else None)
         if not len(task):
             raise OptionError(f"the task {task.name} has 0 items; give it some")
-        rows = np.array([self.finder.find_rows(words) for words in task.items], np.int64)
-        found = np.all(rows >= 0, axis=1)
+        words = np.array([self.finder.find_places(words) for words in task.items], np.int64)
+        found = np.all(words >= 0, axis=1)
         values = np.zeros(len(task))
         if task.kind == "similarity":
-            values[found] = compute_cosines(self.finder.wv.vectors, rows[found, 0], rows[found, 1])
-        else:
-            values[found] = self._solve_analogies(rows[found, :3]) == rows[found, 3]
-        return Outcome(values, found, task.gold)
+            values[found] = self._compare_pairs(words[found])
+        else:  # a composed word is never an answer: words[:, 3] is then no row
+            values[found] = self._solve_analogies(words[found, :3]) == words[found, 3]
+        known = found & np.all(words < self.finder.end, axis=1)
+        return Outcome(values, found, task.gold, known if self.finder.composes else None)
+
+    def _compare_pairs(self, pairs: NDArray[np.int64]) -> Floats:
+        """Compute the cosine of each pair of places."""
+        used, at = np.unique(pairs, return_inverse=True)
+        at = at.reshape(-1, 2)
+        return compute_cosines(self.finder.take_vectors(used), at[:, 0], at[:, 1])
 
     def _solve_analogies(self, questions: NDArray[np.int64]) -> NDArray[np.int64]:
-        wv, limit = self.finder.wv, self.finder.limit
-        end = min(limit or len(wv), len(wv))
+        """Answer questions, given as places, with rows of known words."""
+        wv, end = self.finder.wv, self.finder.end
+        if questions.size and questions.max() >= len(wv):
+            # `solve` takes rows, so composed words become rows that follow the candidates
+            others = np.unique(questions[questions >= end])
+            questions = np.where(questions < end, questions, end + np.searchsorted(others, questions))
+            matrix = np.concatenate([wv.vectors[:end], self.finder.take_vectors(others)])
+            wv = WordVectors(np.arange(len(matrix)), matrix)
         share = PROGRESS_SHARES["analogy"] / 2 / max(end, 1)
         return solve(
             wv,
             questions,
             self.method,
-            limit=limit,
+            limit=end,
             workers=self.workers,
             on_rows=lambda rows: self.progress.update(self.done + int(share * rows)),
         )
 
     def _add_scores(self, task: str, section: str, fold: Fold, outcome: Outcome) -> None:
-        """Add the scores of both conventions for missing words, from the same resamples."""
-        n, covered = len(outcome.values), int(outcome.found.sum())
-        sampled = outcome.resample(self.resamples, derive_seed(self.seed, task, section, fold))
-        for missing, scores in zip(MISSING, sampled, strict=True):
-            value = outcome.score(skip_missing=missing == "skip")
-            self._add_score(task, section, fold, missing, value, compute_interval(scores), n, covered)
+        """Add the scores of all conventions for missing words, from the same resamples."""
+        only_known = outcome.restrict_to_known()
+        counts = len(outcome.values), int(outcome.found.sum()), int(only_known.found.sum())
+        seed = derive_seed(self.seed, task, section, fold)
+        skip, zero = outcome.resample(self.resamples, seed)
+        parts: list[tuple[Missing, Outcome, Array]] = [("skip", outcome, skip), ("zero", outcome, zero)]
+        if self.finder.composes:
+            parts.append(("known", only_known, only_known.resample(self.resamples, seed)[0]))
+        for missing, asked, scores in parts:
+            value = asked.score(skip_missing=missing != "zero")
+            self._add_score(task, section, fold, missing, value, compute_interval(scores), counts)
             if not section:
                 self.report.samples[self.model, task, fold, missing] = scores
+
+    def _add_purity(self, task: Task) -> None:
+        """Add the purity of a task's clusters. A word without a vector is in none: it counts against it, or not."""
+        value, covered = measure_purity(task, self.finder, self.seed)
+        values: dict[Missing, float] = {"skip": value, "zero": value * covered / len(task)}
+        known = covered
+        if self.finder.composes:
+            values["known"], known = measure_purity(task, self.finder, self.seed, only_known=True)
+        for missing, score in values.items():
+            self._add_score(task.name, "", "all", missing, score, (math.nan, math.nan), (len(task), covered, known))
 
     def _add_score(
         self,
@@ -198,13 +229,12 @@ class _ModelRun:
         missing: Missing,
         score: float,
         bounds: tuple[float, float],
-        n: int,
-        covered: int,
+        counts: tuple[int, int, int],
     ) -> None:
-        self.report.scores.append(Score(self.model, task, section, fold, missing, score, *bounds, n, covered))
+        self.report.scores.append(Score(self.model, task, section, fold, missing, score, *bounds, *counts))
 
 
-def measure_purity(task: Task, finder: WordFinder, seed: int = 0) -> tuple[float, int]:
+def measure_purity(task: Task, finder: WordFinder, seed: int = 0, *, only_known: bool = False) -> tuple[float, int]:
     """Cluster the words of a task by k-means, with as many clusters as categories.
 
     Purity is the share of words that belong to the most frequent category of their cluster.
@@ -217,20 +247,23 @@ def measure_purity(task: Task, finder: WordFinder, seed: int = 0) -> tuple[float
         Finds the words among the vectors.
     seed
         Fixes where k-means starts.
+    only_known
+        Leave out words without a row of their own.
 
     Returns
     -------
     tuple
-        The purity × 100, nan with fewer than two categories; and the number of words that were found.
+        The purity × 100, nan with fewer than two categories; and the number of words that were clustered.
     """
     from scipy.cluster.vq import kmeans2
 
-    rows = [(finder.find(words[0])[0], section) for words, section in zip(task.items, task.sections, strict=True)]
-    known = [(row, section) for row, section in rows if row >= 0]
-    categories, labels = np.unique([section for _, section in known], return_inverse=True)
+    find = finder.find_rows if only_known else finder.find_places
+    places = np.array(find(words[0] for words in task.items), np.int64)
+    clustered = places[places >= 0]
+    categories, labels = np.unique(np.array(task.sections)[places >= 0], return_inverse=True)
     if len(categories) < 2:
-        return float("nan"), len(known)
-    points = np.array([scale_to_unit(finder.wv.vectors[row]) for row, _ in known], np.float64)
+        return float("nan"), len(clustered)
+    points = np.array([scale_to_unit(vector) for vector in finder.take_vectors(clustered)], np.float64)
     best, clusters = np.inf, labels
     for start in range(KMEANS_RESTARTS):
         with warnings.catch_warnings():
@@ -241,10 +274,10 @@ def measure_purity(task: Task, finder: WordFinder, seed: int = 0) -> tuple[float
             best, clusters = spread, found
     table = np.zeros((len(categories), len(categories)), int)
     np.add.at(table, (clusters, labels), 1)
-    return 100 * float(table.max(axis=1).sum()) / len(known), len(known)
+    return 100 * float(table.max(axis=1).sum()) / len(clustered), len(clustered)
 
 
-def rank_outliers(task: Task, finder: WordFinder) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def rank_outliers(task: Task, finder: WordFinder) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
     """Rank the outlier of each item among its words.
 
     The word with the lowest mean cosine to the others is the one whose removal leaves the rest most compact. This is
@@ -259,27 +292,28 @@ def rank_outliers(task: Task, finder: WordFinder) -> tuple[NDArray[np.float64], 
 
     Returns
     -------
-    tuple of two arrays
-        The place of each outlier, from 0 (fits best) to 1 (fits least); and whether the item was answered, which needs
-        the outlier and two of the words that belong together.
+    tuple of three arrays
+        The rank of each outlier, from 0 (fits best) to 1 (fits least); whether the item was answered, which needs the
+        outlier and two of the words that belong together; and whether all words of the answer have rows of their own.
     """
-    places, found = np.zeros(len(task)), np.zeros(len(task), bool)
+    ranks, found, known = np.zeros(len(task)), np.zeros(len(task), bool), np.zeros(len(task), bool)
     for i, words in enumerate(task.items):
-        rows = [row for row in finder.find_rows(words[:-1]) if row >= 0]
-        outlier = finder.find(words[-1])[0]
-        found[i] = outlier >= 0 and len(rows) >= 2
+        *places, outlier = finder.find_places(words)
+        used = [place for place in places if place >= 0] + [outlier]
+        found[i] = outlier >= 0 and len(used) >= 3
         if found[i]:
-            units: Floats = np.array([scale_to_unit(finder.wv.vectors[row]) for row in [*rows, outlier]])
+            known[i] = max(used) < finder.end
+            units: Floats = np.array([scale_to_unit(vector) for vector in finder.take_vectors(used)])
             belonging = (units @ units.T).sum(axis=1)
-            places[i] = np.mean(belonging[:-1] > belonging[-1])
-    return places, found
+            ranks[i] = np.mean(belonging[:-1] > belonging[-1])
+    return ranks, found, known
 
 
 def load_vectors(source: Vectors) -> WordVectors:
     """Return the vectors of a model, or load them if a path is given."""
-    if isinstance(source, Word2Vec):
-        return source.wv
-    return source if isinstance(source, WordVectors) else WordVectors.load(source)
+    if isinstance(source, str | os.PathLike):
+        return WordVectors.load(source)
+    return source if isinstance(source, WordVectors) else source.wv
 
 
 def _find_neighbours(wv: WordVectors, probes: Sequence[str] | None, topn: int = 6) -> dict[str, list[str]]:
@@ -289,6 +323,7 @@ def _find_neighbours(wv: WordVectors, probes: Sequence[str] | None, topn: int = 
         probes = known if len(known) > 2 else [wv.index_to_key[i] for i in (50, 100, 200, 500, 1000) if i < len(wv)]
     finder, nearest = WordFinder(wv), {}
     for word in probes:
-        row = finder.find(word)[0]
-        nearest[word] = [near for near, _ in wv.most_similar(row, topn=topn)] if row >= 0 else []
+        (place,) = finder.find_places([word])
+        query = place if place < len(wv) else finder.take_vectors([place])[0]
+        nearest[word] = [near for near, _ in wv.most_similar(query, topn=topn)] if place >= 0 else []
     return nearest

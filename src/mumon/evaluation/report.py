@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -14,13 +14,16 @@ from mumon.errors import OptionError
 from mumon.evaluation.bootstrap import Outcome, compute_interval, derive_seed
 from mumon.evaluation.tasks import FOLDS, MEAN, Fold
 
-Missing = Literal["skip", "zero"]
-MISSING: tuple[Missing, ...] = ("skip", "zero")
+Missing = Literal["skip", "zero", "known"]
+MISSING: tuple[Missing, ...] = ("skip", "zero", "known")
 
 
 @dataclass(frozen=True)
 class Score:
     """One score × 100 with its 95 % interval.
+
+    A word has a vector if it has a row, or if the vectors compose one for it (fastText's). It is known if it has a row
+    of its own.
 
     Parameters
     ----------
@@ -29,14 +32,17 @@ class Score:
     fold
         The half of the items: "dev", "test" or "all".
     missing
-        How items with missing words count: "skip" leaves them out, "zero" counts them as wrong, or as a similarity of
-        0.
+        How items with missing words count: "skip" leaves out items with a word without a vector, "zero" counts them
+        as wrong, or as a similarity of 0, and "known" leaves out items with a word that is not known. Only for vectors
+        that compose some is "known" another score than "skip".
     score, low, high
         The score and the ends of its interval.
     n
         The number of items.
     covered
-        The number of items that the model has all words of.
+        The number of items that the model has vectors for all words of.
+    known
+        The number of items of which the model knows all words.
     """
 
     model: str
@@ -49,11 +55,17 @@ class Score:
     high: float
     n: int
     covered: int
+    known: int
 
     @property
     def coverage(self) -> float:
-        """The share of items that the model has all words of."""
+        """The share of items that the model has vectors for all words of."""
         return self.covered / self.n if self.n else 0.0
+
+    @property
+    def known_coverage(self) -> float:
+        """The share of items of which the model knows all words."""
+        return self.known / self.n if self.n else 0.0
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields, with None for nan, which JSON lacks."""
@@ -75,8 +87,8 @@ class Comparison:
     better
         The share of resamples in which b is ahead.
     n
-        The number of items. Where missing words are skipped, these are the items of which both models have all words;
-        otherwise the smaller vocabulary would win.
+        The number of items. Where missing words are skipped, these are the items of which both models have all words
+        (with "known": know all words); otherwise the smaller vocabulary would win.
     """
 
     a: str
@@ -112,7 +124,9 @@ class Report:
     models, task_names
         The names of what was evaluated, in order.
     scores
-        One `Score` per model, task, section, fold and treatment of missing words.
+        One `Score` per model, task, section, fold and treatment of missing words; "known" only of `composing` models.
+    composing
+        The models whose vectors compose one for words without a row.
     found
         Per model and task, the number of different words that were found as they are, in lower case, and so on.
     neighbours
@@ -131,6 +145,7 @@ class Report:
     found: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
     neighbours: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     averaged: list[str] = field(default_factory=list)
+    composing: list[str] = field(default_factory=list)
     seed: int = 0
     resamples: int = 0
     outcomes: dict[tuple[str, str], Outcome] = field(default_factory=dict, repr=False)
@@ -153,7 +168,8 @@ class Report:
         section
             A section of the task, or "" for all of it.
         missing
-            "skip" or "zero", see `Score`.
+            "skip", "zero" or "known", see `Score`. "known" is for vectors that compose one for any word; of other
+            vectors it is the score of "skip".
 
         Returns
         -------
@@ -167,6 +183,8 @@ class Report:
         """
         if task == MEAN:
             return self._compute_mean(model, fold, missing)
+        if missing == "known" and model not in self.composing:  # only words with rows were found
+            return replace(self.score(model, task, fold, section), missing=missing)
         wanted = (model, task, fold, section, missing)
         for score in self.scores:
             if (score.model, score.task, score.fold, score.section, score.missing) == wanted:
@@ -222,7 +240,9 @@ class Report:
     ) -> tuple[float, NDArray[np.float64], int]:
         """Compute the score of b less that of a, the same on each resample, and the number of items."""
         pair = [self.outcomes[model, task].select(self.folds[task, fold]) for model in (a, b)]
-        asked = pair[0].found & pair[1].found if missing == "skip" else np.ones_like(pair[0].found)
+        if missing == "known":
+            pair = [outcome.restrict_to_known() for outcome in pair]
+        asked = np.ones_like(pair[0].found) if missing == "zero" else pair[0].found & pair[1].found
         compared = [outcome.select(asked) for outcome in pair]
         scores = [outcome.score(skip_missing=False) for outcome in compared]
         sampled = [outcome.resample(self.resamples, derive_seed(self.seed, task, "", fold))[1] for outcome in compared]
@@ -246,6 +266,7 @@ class Report:
             "models": self.models,
             "tasks": self.task_names,
             "averaged": self.averaged,
+            "composing": self.composing,
             "scores": [score.to_json() for score in self.rows()],
             "found": self.found,
             "neighbours": self.neighbours,
@@ -260,13 +281,14 @@ class Report:
         if self.averaged:
             for model in self.models:
                 for fold in FOLDS:
-                    for missing in MISSING:
+                    for missing in MISSING if model in self.composing else MISSING[:-1]:
                         yield self._compute_mean(model, fold, missing)
 
     def _compute_mean(self, model: str, fold: Fold, missing: Missing) -> Score:
         parts = [self.score(model, task, fold, "", missing) for task in self.averaged]
         value = float(np.mean([part.score for part in parts])) if parts else math.nan
-        samples = [self.samples[model, task, fold, missing] for task in self.averaged]
+        drawn = missing if missing != "known" or model in self.composing else "skip"
+        samples = [self.samples[model, task, fold, drawn] for task in self.averaged]
         bounds = compute_interval(np.mean(samples, axis=0) if samples else np.empty(0))
-        n, covered = sum(part.n for part in parts), sum(part.covered for part in parts)
-        return Score(model, MEAN, "", fold, missing, value, *bounds, n, covered)
+        n, covered, known = (sum(getattr(part, name) for part in parts) for name in ("n", "covered", "known"))
+        return Score(model, MEAN, "", fold, missing, value, *bounds, n, covered, known)

@@ -3,7 +3,7 @@
 A sentence's vector is the mean of its words' vectors, or that of Arora, Liang and Ma (2017), SIF: a word has the weight
 a / (a + p), where p is its share of the training text, and the direction that the sentences of the task have in common
 is removed. Nothing is trained on sentences, so this asks only what the word vectors know. Words are runs of letters and
-digits, looked up as they are and then in lower case.
+digits, looked up as they are and then in lower case. Vectors with subwords have one for the other words, too.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class SentenceScore:
     n
         The number of pairs.
     covered
-        The number of pairs in which both sentences have a known word. The others have the cosine 0.
+        The number of pairs in which both sentences have a word with a vector. The others have the cosine 0.
     """
 
     task: str
@@ -160,7 +160,7 @@ def answer_pairs(wv: WordVectors, task: SentenceTask, method: Method = "mean") -
     Returns
     -------
     Outcome
-        The cosines, 0 where a sentence has no known word, and whether both sentences have one.
+        The cosines, 0 where a sentence has no word with a vector, and whether both sentences have one.
     """
     pooled, known = embed_sentences(wv, task.words, method)
     first, second = np.split(scale_rows_to_unit(pooled), 2)
@@ -185,18 +185,22 @@ def embed_sentences(
     Returns
     -------
     tuple
-        A row for each sentence, and whether the sentence has a known word; if not, its row is zeros.
+        A row for each sentence, and whether the sentence has a word with a vector; if not, its row is zeros.
     """
     if method not in METHODS:
         raise OptionError(f"the method is {method!r}; it must be one of the {len(METHODS)}: {', '.join(METHODS)}")
     if method == "sif" and wv.counts is None:
         raise OptionError(f"the {len(wv)} words came without counts, which SIF needs; use the method mean")
     finder = WordFinder(wv)
-    index = {word: finder.find(word)[0] for word in set(chain.from_iterable(sentences))}
-    rows, edges = find_rows(sentences, index)
+    words = list(dict.fromkeys(chain.from_iterable(sentences)))
+    places, edges = find_rows(sentences, dict(zip(words, finder.find_places(words), strict=True)))
+    used, rows = np.unique(places, return_inverse=True)
+    vectors = finder.take_vectors(used)
     if method == "mean" or wv.counts is None:
-        return pool_rows(rows, edges, wv.vectors), np.diff(edges) > 0
-    pooled = pool_rows(rows, edges, wv.vectors, compute_sif_weights(wv.counts, SIF_WEIGHT))
+        return pool_rows(rows, edges, vectors), np.diff(edges) > 0
+    weights = np.ones(len(used), np.float32)  # of a composed word, which the training text did not have
+    weights[used < len(wv)] = compute_sif_weights(wv.counts, SIF_WEIGHT)[used[used < len(wv)]]
+    pooled = pool_rows(rows, edges, vectors, weights)
     return remove_direction(pooled, find_common_direction(pooled)), np.diff(edges) > 0
 
 

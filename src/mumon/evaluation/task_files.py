@@ -1,4 +1,8 @@
-"""Loading tasks: by name, or from files with any delimiter, with or without a header, with or without sections."""
+"""Loading tasks: by name, or from files with any delimiter, with or without a header, with or without sections.
+
+The German analogies (Köper, Scheible and Schulte im Walde) name their sections in comments, `# section`, below the
+header a1, a2, b1, b2 between tabs. Below that header a comment begins a section; in every other file it is skipped.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +19,23 @@ from numpy.typing import NDArray
 from mumon import datasets
 from mumon.errors import FormatError, OptionError
 from mumon.evaluation.tasks import Kind, Task, check_task_names, is_possessive
+from mumon.utils.compression import DAMAGE_ERRORS, ExpansionError, decompress
 from mumon.utils.progress import Progress
 from mumon.utils.text_files import read_lines
 
 # The paper's five, in the order of its Table 1. SYN is MSR's analogies, MIXED is Google's.
 SUITE = ("ws353", "men", "rw", "syn", "mixed")
+GERMAN = ("de-gur350", "de-zg222", "de-schm280", "de-yp130", "de-syntactic", "de-semantic")
+NAMED = (*SUITE, *GERMAN)
 DELIMITERS = ("\t", ",", ";")
 MOST_TOPIC_WORDS = 100
 COLUMNS: dict[str, int] = {"similarity": 3, "analogy": 4, "categories": 2}
 # The names of columns in a header. A file with only such words in its first line loses that line.
-HEADER_WORD = re.compile(r"[abcd]|word[ _-]?\d*|answer|expected|question|category|class|label|concept", re.IGNORECASE)
+HEADER_WORD = re.compile(
+    r"[abcd]|[ab][12]|word[ _-]?\d*|answer|expected|question|category|class|label|concept", re.IGNORECASE
+)
+COMMENTED_SECTIONS = "a1\ta2\tb1\tb2"  # the header below which comments begin sections
+SNIFF_BYTES, SNIFF_LINES = 1 << 16, 20  # of the start of a file that may be a task or vectors
 
 
 def load_tasks(
@@ -35,9 +46,9 @@ def load_tasks(
     Parameters
     ----------
     names
-        Names (ws353, men, rw, syn, mixed), paths of task files, or `Task` objects, which are used as they are. Without
-        any, the paper's five. A name that is also a file in the current folder means the data set; write ./ws353 for
-        the file.
+        Names (ws353, men, rw, syn, mixed; German: de-gur350, de-zg222, de-schm280, de-yp130, de-syntactic,
+        de-semantic), paths of task files, or `Task` objects, which are used as they are. Without any, the paper's five.
+        A name that is also a file in the current folder means the data set; write ./ws353 for the file.
     progress
         Shows downloads.
 
@@ -58,13 +69,53 @@ def load_tasks(
 
 
 def _load_task(name: str | os.PathLike[str], progress: Progress | None) -> Task:
-    known = datasets.ALIASES.get(str(name).lower(), str(name).lower())
-    if known in SUITE:
+    known = _find_name(name)
+    if known is not None:
         task = read_task(datasets.fetch(known, progress), name=known)
         return _split_possessives(task) if known == "syn" else task
     if Path(name).exists():
         return read_task(name)
-    raise OptionError(f"{str(name)!r} is neither a file nor one of the {len(SUITE)} tasks {', '.join(SUITE)}")
+    raise OptionError(f"{str(name)!r} is neither a file nor one of the {len(NAMED)} tasks {', '.join(NAMED)}")
+
+
+def _find_name(name: str | os.PathLike[str]) -> str | None:
+    """Return the name of the data set that a name or an alias means, if it is a task."""
+    known = datasets.ALIASES.get(str(name).lower(), str(name).lower())
+    return known if known in NAMED else None
+
+
+def is_task(name: str | os.PathLike[str]) -> bool:
+    """Say whether a name or path is a task, where it could be a model.
+
+    Both may be text. The second column of vectors is a number, that of a task a word.
+
+    Parameters
+    ----------
+    name
+        The name of a task, or the path of a file.
+
+    Returns
+    -------
+    bool
+        True of names of data sets (unless there is such a file or folder), and of files of pairs with scores or of
+        analogies.
+    """
+    path = Path(name)
+    if not path.is_file():
+        return not path.exists() and _find_name(name) is not None
+    try:
+        with path.open("rb") as raw:
+            start = decompress(raw).read(SNIFF_BYTES)
+        text = (start if len(start) < SNIFF_BYTES else start[: start.rfind(b"\n") + 1]).decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError, ExpansionError, *DAMAGE_ERRORS):
+        return False
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith((":", "#"))][:SNIFF_LINES]
+    delimiter = _find_delimiter(lines)
+    rows = [line.strip().rstrip(delimiter).split(delimiter) for line in lines]
+    if not rows or len(set(map(len, rows))) > 1 or len(rows[-1]) < COLUMNS["similarity"]:
+        return False
+    has_kind = len(rows[-1]) == COLUMNS["analogy"] or _is_number(rows[-1][2])  # a text is neither
+    return has_kind and not any(_is_float(row[1]) for row in rows)
 
 
 def _split_possessives(task: Task) -> Task:
@@ -77,8 +128,9 @@ def read_task(path: str | os.PathLike[str], name: str | None = None, kind: Kind 
     """Read a task file.
 
     Columns are separated by tabs, commas, semicolons or blanks. A header, empty lines and lines that begin with # are
-    skipped; a line `: name` begins a section. Outliers have their own layout: the words of a topic one per line, an
-    empty line, then its outliers. Several topics in a file begin with `: topic`; a folder has one topic per file.
+    skipped; a line `: name` begins a section, and so does `# name` below the header a1, a2, b1, b2 (between tabs) of
+    the German analogies. Outliers have their own layout: the words of a topic one per line, an empty line, then its
+    outliers. Several topics in a file begin with `: topic`; a folder has one topic per file.
 
     Parameters
     ----------
@@ -131,11 +183,11 @@ def read_task(path: str | os.PathLike[str], name: str | None = None, kind: Kind 
 
 def _read_rows(path: Path) -> tuple[list[list[str]], list[str]]:
     """Read the fields of each line, all lines having the same number, and the section that each line is in."""
-    lines = [line for line in read_lines(path) if line.strip() and not line.startswith("#")]
+    lines = _drop_comments([line for line in read_lines(path) if line.strip()])
     data = [line.rstrip() for line in lines if not line.startswith(":")]
     if not data:
         raise FormatError(f"{path} holds 0 lines of questions; give it lines of words")
-    delimiter = next((d for d in DELIMITERS if all(d in line for line in data)), None)
+    delimiter = _find_delimiter(data)
     rows: list[list[str]] = []
     sections: list[str] = []
     section = ""
@@ -155,6 +207,20 @@ def _read_rows(path: Path) -> tuple[list[list[str]], list[str]]:
                 f"{line.strip()[:60]!r}; give every line the same number"
             )
     return rows, sections
+
+
+def _drop_comments(lines: list[str]) -> list[str]:
+    """Leave out lines that begin with #; below the header of the German analogies, turn them into lines `: section`."""
+    kept = [line for line in lines if not line.startswith("#")]
+    if not kept or kept[0].rstrip() != COMMENTED_SECTIONS:
+        return kept
+    below = lines.index(kept[0]) + 1
+    return [kept[0], *(":" + line[1:] if line.startswith("#") else line for line in lines[below:])]
+
+
+def _find_delimiter(lines: list[str]) -> str | None:
+    """Return what separates the columns; None for blanks."""
+    return next((delimiter for delimiter in DELIMITERS if all(delimiter in line for line in lines)), None)
 
 
 def _split_fields(text: str, delimiter: str | None) -> list[str]:
@@ -185,10 +251,16 @@ def _parse_gold(rows: list[list[str]], path: Path) -> NDArray[np.float64]:
 
 
 def _is_number(text: str) -> bool:
+    return _is_float(text) and bool(np.isfinite(float(text)))
+
+
+def _is_float(text: str) -> bool:
+    """Say whether a text is a number, nan and inf included."""
     try:
-        return bool(np.isfinite(float(text)))
+        float(text)
     except ValueError:
         return False
+    return True
 
 
 def _read_outliers(path: Path, name: str) -> Task:

@@ -23,6 +23,7 @@ from mumon.kernels.numerics import (
     LOSS_BATCHES,
     LOSS_TARGETS,
     source_rate,
+    source_rates,
     target_rates,
 )
 from mumon.kernels.products import collect_noise, score_noise, update_noise
@@ -103,14 +104,14 @@ def find_power(least: Any) -> Any:
 
 
 @inlined
-def list_new(places: Any, source: Any, prefix: Any, ids: Any, right: Any, first: Any, last: Any) -> Any:
+def list_new(places: Any, source: Any, prefix: Any, token_rows: Any, right: Any, first: Any, last: Any) -> Any:
     """List the source rows from token `first` on that windows with these ends need; return where they end."""
     upto = first
     for r in range(right.shape[0]):
         while upto < right[r]:
             places[upto - first, 0], places[upto - first, 1] = (
                 locate(prefix, (upto + 1) & last),
-                locate(source, ids[upto]),
+                locate(source, token_rows[upto]),
             )
             upto += 1
     return upto
@@ -122,19 +123,36 @@ def list_settled(
     factors: Any,
     source: Any,
     change: Any,
-    ids: Any,
+    token_rows: Any,
     rates: Any,
     first: Any,
     trained: Any,
+    end: Any,
+    seen: Any,
     reach: Any,
     last: Any,
 ) -> Any:
-    """List the source rows from token `first` on that no window needs after `trained` tokens; return where they end."""
-    done = max(trained - reach, first) if trained < ids.shape[0] else ids.shape[0]
+    """List the source rows from token `first` on that no window needs after `trained` tokens; return where they end.
+
+    When the windows of all tokens before `end` are trained, none of the `seen` rows is needed any more.
+    """
+    done = max(trained - reach, first) if trained < end else seen
     for j in range(first, done):
-        places[j - first, 0], places[j - first, 1] = locate(source, ids[j]), locate(change, j & last)
-        factors[j - first, 0] = source_rate(rates, ids[j])
+        places[j - first, 0], places[j - first, 1] = locate(source, token_rows[j]), locate(change, j & last)
+        factors[j - first, 0] = rates[token_rows[j]]
     return done
+
+
+@inlined
+def count_contexts(sizes: Any, i: Any, left: Any, right: Any) -> Any:
+    """Return the number C by which the sum of a window is divided: its tokens, or the sizes of their bags.
+
+    `sizes` is None, or has the sum of the sizes before each token.
+    """
+    if sizes is None:
+        return right - left - 1
+    else:  # noqa: RET505  # Numba drops code in a branch, not what follows it
+        return sizes[right] - sizes[left] - (sizes[i + 1] - sizes[i])
 
 
 @inlined
@@ -193,6 +211,106 @@ def cbow_exact(
     return loss, counted
 
 
+@inlined
+def run_cbow(
+    source: Any,
+    target: Any,
+    token_rows: Any,
+    ids: Any,
+    left: Any,
+    right: Any,
+    begin: Any,
+    end: Any,
+    sizes: Any,
+    alias: Any,
+    source_rates: Any,
+    target_rates: Any,
+    negative: Any,
+    shared: Any,
+    batch: Any,
+    alpha: Any,
+    divide_in: Any,
+    divide_out: Any,
+    seed: Any,
+) -> Any:
+    """Train the windows of the tokens begin … end - 1, as `cbow_fast` describes.
+
+    The vector of token j is source[token_rows[j]], and source rows have rates of their own, so that a kernel can hand
+    in other vectors than those of words. `sizes` is what `count_contexts` takes.
+    """
+    n, real, state = ids.shape[0], source.dtype.type, seed
+    reach, D = find_reach(left, right), source.shape[1]
+    ring = find_power(2 * reach + batch + 2)
+    last = ring - 1  # j & last is the place of token j in a ring
+    # Row j of prefix is the sum of the source rows before j; row j of change is what is added to source row j less
+    # what is added to row j - 1. One more row of change takes what a window without a left half would add to it.
+    prefix, change = allocate_rows(ring, source), allocate_rows(ring + 1, source)
+    running, before, total = allocate_rows(1, source), allocate_rows(1, source), allocate_rows(1, source)
+    prefix[:] = real(0)
+    change[:] = real(0)
+    running[:] = real(0)
+    before[:] = real(0)
+    total[:] = real(0)
+    h, dh = allocate_rows(batch, source), allocate_bands(batch, BAND, source)
+    scores = np.empty((batch, shared), source.dtype)
+    # What the scans need of each token: where its rows are, and numbers.
+    most = batch + 2 * reach + 1
+    new_rows, none = np.empty((most, 2), np.int64), np.empty((most, 0), source.dtype)
+    old_rows, old_rates = np.empty((most, 2), np.int64), np.empty((most, 1), source.dtype)
+    sums, shares = np.empty((batch, 4), np.int64), np.empty((batch, 1), source.dtype)
+    changes, factors = np.empty((batch, 5), np.int64), np.empty((batch, 4), source.dtype)
+    words, next_words = np.empty(shared, np.int32), np.empty(shared, np.int32)
+    state = draw_words(alias, state, next_words)
+    weight = real(negative) / real(shared)
+    loss, counted = 0.0, 0
+    # Source rows in prefix; where its sum began; rows that have received their gradients.
+    seen = base = settled = max(begin - reach, 0)
+
+    for first in range(begin, end, batch):
+        rows = min(batch, end - first)
+        sampled = ((first - begin) // batch) % LOSS_BATCHES == 0
+        words, next_words = next_words, words
+        state = draw_words(alias, state, next_words)
+        if seen - base >= max(REBASE, 2 * ring):
+            base = seen
+            rebase_sums(prefix, running, seen)
+        upto = list_new(new_rows, source, prefix, token_rows, right[first : first + rows], seen, last)
+        for r in range(rows):
+            i = first + r
+            sums[r, 0], sums[r, 1] = locate(prefix, right[i] & last), locate(prefix, (i + 1) & last)
+            sums[r, 2], sums[r, 3] = locate(prefix, i & last), locate(prefix, left[i] & last)
+            share, inner = real(1) / real(count_contexts(sizes, i, left[i], right[i])), left[i] < i
+            shares[r, 0] = share if divide_in else real(1)
+            changes[r, 0], changes[r, 1] = locate(target, ids[i]), locate(change, left[i] & last if inner else ring)
+            changes[r, 2], changes[r, 3] = locate(change, i & last), locate(change, right[i] & last)
+            changes[r, 4] = locate(dh, r)
+            factors[r, 2], factors[r, 3] = share if divide_out else real(1), real(inner)
+        for start in range(0, D, BAND):
+            stop = min(start + BAND, D)
+            extend_sums(running, 0, prefix, source, new_rows, none, 0, upto - seen, start, stop)
+            sum_windows(h, prefix, prefix, prefix, prefix, sums, shares, 0, rows, start, stop)
+        seen = upto
+
+        score_noise(scores, rows, h, target, words, source, token_rows[min(seen, n - 1) :])
+        centres = ids[first : first + rows]
+        loss += score_batch(scores, factors, rows, h, target, centres, words, target_rates, alpha, weight, sampled)
+        counted += rows if sampled else 0
+
+        done = list_settled(
+            old_rows, old_rates, source, change, token_rows, source_rates, settled, first + rows, end, seen, reach, last
+        )
+        ahead = first + batch if first + 2 * batch <= n else first
+        following = ids[ahead : ahead + rows]
+        for start in range(0, D, BAND):
+            stop = min(start + BAND, D)
+            collect_noise(dh, 0, rows, scores, target, words, start, stop, next_words)
+            update_noise(target, words, target_rates, scores, h, rows, start, stop, following)
+            return_gradients(before, 0, target, change, change, change, dh, h, changes, factors, 0, rows, start, stop)
+            settle_rows(total, 0, source, change, old_rows, old_rates, 0, done - settled, start, stop)
+        settled = done
+    return loss, counted
+
+
 @kernel
 def cbow_fast(
     source: Any,
@@ -218,71 +336,7 @@ def cbow_fast(
     written once, when the last has left it. All but the scores is done for a band of columns at a time: what a batch
     needs of them stays in the first-level cache.
     """
-    n, real, state = ids.shape[0], source.dtype.type, seed
-    reach, D = find_reach(left, right), source.shape[1]
-    ring = find_power(2 * reach + batch + 2)
-    last = ring - 1  # j & last is the place of token j in a ring
-    # Row j of prefix is the sum of the source rows before j; row j of change is what is added to source row j less
-    # what is added to row j - 1. One more row of change takes what a window without a left half would add to it.
-    prefix, change = allocate_rows(ring, source), allocate_rows(ring + 1, source)
-    running, before, total = allocate_rows(1, source), allocate_rows(1, source), allocate_rows(1, source)
-    prefix[:] = real(0)
-    change[:] = real(0)
-    running[:] = real(0)
-    before[:] = real(0)
-    total[:] = real(0)
-    h, dh = allocate_rows(batch, source), allocate_bands(batch, BAND, source)
-    scores = np.empty((batch, shared), source.dtype)
-    # What the scans need of each token: where its rows are, and numbers.
-    most = batch + reach + 1
-    new_rows, none = np.empty((most, 2), np.int64), np.empty((most, 0), source.dtype)
-    old_rows, old_rates = np.empty((most, 2), np.int64), np.empty((most, 1), source.dtype)
-    sums, shares = np.empty((batch, 4), np.int64), np.empty((batch, 1), source.dtype)
-    changes, factors = np.empty((batch, 5), np.int64), np.empty((batch, 4), source.dtype)
-    words, next_words = np.empty(shared, np.int32), np.empty(shared, np.int32)
-    state = draw_words(alias, state, next_words)
-    weight = real(negative) / real(shared)
-    loss, counted = 0.0, 0
-    seen, base, settled = 0, 0, 0  # source rows in prefix; where its sum began; rows that have received their gradients
-
-    for first in range(0, n, batch):
-        rows = min(batch, n - first)
-        sampled = (first // batch) % LOSS_BATCHES == 0
-        words, next_words = next_words, words
-        state = draw_words(alias, state, next_words)
-        if seen - base >= max(REBASE, 2 * ring):
-            base = seen
-            rebase_sums(prefix, running, seen)
-        upto = list_new(new_rows, source, prefix, ids, right[first : first + rows], seen, last)
-        for r in range(rows):
-            i = first + r
-            sums[r, 0], sums[r, 1] = locate(prefix, right[i] & last), locate(prefix, (i + 1) & last)
-            sums[r, 2], sums[r, 3] = locate(prefix, i & last), locate(prefix, left[i] & last)
-            share, inner = real(1) / real(right[i] - left[i] - 1), left[i] < i
-            shares[r, 0] = share if divide_in else real(1)
-            changes[r, 0], changes[r, 1] = locate(target, ids[i]), locate(change, left[i] & last if inner else ring)
-            changes[r, 2], changes[r, 3] = locate(change, i & last), locate(change, right[i] & last)
-            changes[r, 4] = locate(dh, r)
-            factors[r, 2], factors[r, 3] = share if divide_out else real(1), real(inner)
-        for start in range(0, D, BAND):
-            stop = min(start + BAND, D)
-            extend_sums(running, 0, prefix, source, new_rows, none, 0, upto - seen, start, stop)
-            sum_windows(h, prefix, prefix, prefix, prefix, sums, shares, 0, rows, start, stop)
-        seen = upto
-
-        score_noise(scores, rows, h, target, words, source, ids[min(seen, n - 1) :])
-        centres = ids[first : first + rows]
-        loss += score_batch(scores, factors, rows, h, target, centres, words, rates, alpha, weight, sampled)
-        counted += rows if sampled else 0
-
-        done = list_settled(old_rows, old_rates, source, change, ids, rates, settled, first + rows, reach, last)
-        ahead = first + batch if first + 2 * batch <= n else first
-        following = ids[ahead : ahead + rows]
-        for start in range(0, D, BAND):
-            stop = min(start + BAND, D)
-            collect_noise(dh, 0, rows, scores, target, words, start, stop, next_words)
-            update_noise(target, words, target_rates(rates), scores, h, rows, start, stop, following)
-            return_gradients(before, 0, target, change, change, change, dh, h, changes, factors, 0, rows, start, stop)
-            settle_rows(total, 0, source, change, old_rows, old_rates, 0, done - settled, start, stop)
-        settled = done
-    return loss, counted
+    return run_cbow(
+        source, target, ids, ids, left, right, 0, ids.shape[0], None, alias, source_rates(rates), target_rates(rates),
+        negative, shared, batch, alpha, divide_in, divide_out, seed,
+    )  # fmt: skip

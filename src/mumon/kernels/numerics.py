@@ -78,6 +78,15 @@ def target_rate(rates: Any, word: Any) -> Any:
 
 
 @inlined
+def source_rates(rates: Any) -> Any:
+    """Return the rates of all source rows."""
+    if rates.ndim == 1:
+        return rates
+    else:  # noqa: RET505
+        return rates[0]
+
+
+@inlined
 def target_rates(rates: Any) -> Any:
     """Return the rates of all target rows."""
     if rates.ndim == 1:

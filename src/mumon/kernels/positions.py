@@ -34,6 +34,7 @@ from mumon.kernels.numerics import (
     LOSS_BATCHES,
     LOSS_TARGETS,
     source_rate,
+    source_rates,
     target_rates,
 )
 from mumon.kernels.products import collect_noise, score_noise, update_noise
@@ -269,7 +270,9 @@ def cbow_positions_fast(
         counted += rows if sampled else 0
 
         # Each gradient goes to the noise words, to its target, and to the groups of its window and their weights.
-        done = list_settled(old_rows, old_rates, source, change, ids, rates, settled, first + rows, reach, last)
+        done = list_settled(
+            old_rows, old_rates, source, change, ids, source_rates(rates), settled, first + rows, n, n, reach, last
+        )
         ahead = first + batch if first + 2 * batch <= n else first
         following = ids[ahead : ahead + rows]
         for start in range(0, D, BAND):

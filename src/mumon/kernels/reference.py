@@ -11,6 +11,13 @@ context vector by where the word stands, with a learned vector d_g for each grou
 
     h = (1/C) Σ_j d_g(j) ⊙ v_{w_j}
 
+With bags, words have several source rows each, such as a row of their own and those of their character n-grams
+(Bojanowski et al. 2017). Their mean u takes the place of v in the equations of CBOW and skip-gram:
+
+    u_w = (1/n_w) Σ_{r in bag of w} v_r
+
+or CBOW averages all rows of all contexts alike, as fastText does (`pooled`): h = Σ_j Σ_r v_r / Σ_j n_{w_j}.
+
 All functions take the same arguments:
 
     source, target     the matrices of v and v', one row for each word
@@ -19,6 +26,8 @@ All functions take the same arguments:
     noise, weights     the noise words n_i and their weights λ_i; skip-gram has noise words for each context word
     mean               whether h is the mean of the context vectors or their sum
     positions, groups  the vectors d, one row for each group of places, and the group of each context word
+    bags               the source rows of each word; a row may occur several times
+    pooled             whether CBOW averages rows rather than words
 """
 
 from __future__ import annotations
@@ -175,3 +184,96 @@ def skipgram_gradient(
     for j, word in enumerate(context):
         d_source[centre] += pair_gradient(source[centre], target, word, noise[j], weights, d_target)
     return d_source, d_target
+
+
+def compose_vectors(source: Array, bags: Sequence[Sequence[int]]) -> Array:
+    """Return u, the mean of the rows of each bag."""
+    return np.stack([source[list(bag)].mean(axis=0) for bag in bags])
+
+
+def return_to_rows(d_vectors: Array, source: Array, bags: Sequence[Sequence[int]], update: str = "correct") -> Array:
+    """Return ∂L/∂v from ∂L/∂u: each row of a bag receives its share; with update="faulty", as in fastText, all of it."""
+    d_source = np.zeros_like(source)
+    for d_u, bag in zip(d_vectors, bags, strict=True):
+        for row in bag:
+            d_source[row] += d_u / (len(bag) if update == "correct" else 1)
+    return d_source
+
+
+def pooled_cbow_loss(
+    source: Array,
+    target: Array,
+    bags: Sequence[Sequence[int]],
+    centre: int,
+    context: Sequence[int],
+    noise: Sequence[int],
+    weights: Sequence[float],
+    mean: bool = True,
+) -> float:
+    """Return L of one CBOW window over all rows of its context words."""
+    rows = [row for word in context for row in bags[word]]
+    return cbow_loss(source, target, centre, rows, noise, weights, mean)
+
+
+def bags_cbow_loss(
+    source: Array,
+    target: Array,
+    bags: Sequence[Sequence[int]],
+    centre: int,
+    context: Sequence[int],
+    noise: Sequence[int],
+    weights: Sequence[float],
+    mean: bool = True,
+) -> float:
+    """Return L of one CBOW window with bags."""
+    return cbow_loss(compose_vectors(source, bags), target, centre, context, noise, weights, mean)
+
+
+def bags_cbow_gradient(
+    source: Array,
+    target: Array,
+    bags: Sequence[Sequence[int]],
+    centre: int,
+    context: Sequence[int],
+    noise: Sequence[int],
+    weights: Sequence[float],
+    mean: bool = True,
+    update: str = "correct",
+    pooled: bool = False,
+) -> tuple[Array, Array]:
+    """Return (∂L/∂v, ∂L/∂v') of one CBOW window with bags; update="faulty" leaves out every division, as fastText."""
+    if pooled:
+        rows = [row for word in context for row in bags[word]]
+        return cbow_gradient(source, target, centre, rows, noise, weights, mean, update)
+    composed = compose_vectors(source, bags)
+    d_vectors, d_target = cbow_gradient(composed, target, centre, context, noise, weights, mean, update)
+    return return_to_rows(d_vectors, source, bags, update), d_target
+
+
+def bags_skipgram_loss(
+    source: Array,
+    target: Array,
+    bags: Sequence[Sequence[int]],
+    centre: int,
+    context: Sequence[int],
+    noise: Sequence[Sequence[int]],
+    weights: Sequence[float],
+) -> float:
+    """Return L of one skip-gram window with bags."""
+    return skipgram_loss(compose_vectors(source, bags), target, centre, context, noise, weights)
+
+
+def bags_skipgram_gradient(
+    source: Array,
+    target: Array,
+    bags: Sequence[Sequence[int]],
+    centre: int,
+    context: Sequence[int],
+    noise: Sequence[Sequence[int]],
+    weights: Sequence[float],
+    update: str = "correct",
+) -> tuple[Array, Array]:
+    """Return (∂L/∂v, ∂L/∂v') of one skip-gram window with bags; update="faulty" divides nothing, as fastText."""
+    composed = compose_vectors(source, bags)
+    d_vectors, d_target = skipgram_gradient(composed, target, centre, context, noise, weights)
+    return return_to_rows(d_vectors, source, bags, update), d_target

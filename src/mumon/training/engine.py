@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mumon.corpus import EncodedCorpus
+from mumon.corpus.subwords import Bags
 from mumon.training.run_state import BlockResult
 from mumon.training.sampling import (
     NOISE,
     SAMPLE,
     build_alias_table,
+    compute_bag_rates,
     compute_keep_chances,
     compute_noise_distribution,
     compute_row_rates,
@@ -42,9 +45,11 @@ class Engine:
     settings
         What to train.
     locks
-        A factor for the steps of each source row: 0 freezes it.
+        A factor for the steps of each source row, of which there are more than words with bags: 0 freezes it.
     weights
         The weights that all words share, updated in place; by default all 1, for an objective that has any.
+    bags
+        The source rows of each word, for an objective that has bags.
     """
 
     def __init__(
@@ -55,6 +60,7 @@ class Engine:
         settings: Settings,
         locks: npt.NDArray[np.float32] | None = None,
         weights: Matrix | None = None,
+        bags: Bags | None = None,
     ) -> None:
         self.source, self.target, self.settings = source, target, settings
         if weights is None:
@@ -64,13 +70,23 @@ class Engine:
         self.keep = compute_keep_chances(counts, settings.sample)
         self.alias = build_alias_table(self.noise)
         self.row_rates = compute_row_rates(counts, settings.row_exponent)
+        self.bags = bags
+        self.source_rates = self.row_rates
+        if bags is not None:
+            boost = partial(settings.objective_record.source_boost, settings)
+            self.source_rates = compute_bag_rates(counts, len(source), bags, settings.row_exponent, boost)
         self.name, self._kernel = load_kernel(settings)
         self.lock(locks)
 
     def lock(self, locks: npt.NDArray[np.float32] | None) -> None:
         """Set the factor for the steps of each source row, from now on."""
-        rates = self.row_rates
-        self.rates = rates if locks is None else np.stack([rates * locks, rates]).astype(np.float32)
+        source, target = self.source_rates, self.row_rates
+        if self.bags is None and locks is None:
+            self.rates = target
+        else:  # one array for both, of which the second row is shorter where words are bags of rows
+            self.rates = np.zeros((2, len(source)), np.float32)
+            self.rates[0] = source if locks is None else source * locks
+            self.rates[1, : len(target)] = target
 
     def make_block_trainer(
         self,
@@ -116,10 +132,11 @@ class Engine:
                 ids, left, right,
             )  # fmt: skip
             weights = (self.weights,) if len(self.weights) else ()
+            bags = () if self.bags is None else (self.bags.starts, self.bags.members)
             loss, counted = self._kernel(
                 self.source, self.target, ids[:n], left[:n], right[:n], self.alias,
                 self.rates, np.float32(alpha),
-                derive_block_seed(settings.seed, epoch, number, NOISE), *weights,
+                derive_block_seed(settings.seed, epoch, number, NOISE), *weights, bags=bags,
             )  # fmt: skip
             if seen is not None:
                 seen(ids[:n])
@@ -139,8 +156,8 @@ def cut_blocks(offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 def load_kernel(settings: Settings) -> tuple[str, Callable[..., tuple[float, int]]]:
     """Return the name of the kernel that the settings ask for, and a function of what changes from block to block.
 
-    The function takes the weights that all words share last, if the objective has any, and then their rate if it is to
-    be another than the objective's.
+    The function takes the weights that all words share, if the objective has any, then their rate if it is to be
+    another than the objective's, and the two arrays of bags, if it has them, last.
     """
     objective = settings.objective_record
     function: Any = objective.kernel(settings.exact)
@@ -159,8 +176,9 @@ def load_kernel(settings: Settings) -> tuple[str, Callable[..., tuple[float, int
         seed: np.uint64,
         weights: Matrix | None = None,
         weight_rate: float = objective.weight_rate,
+        bags: tuple[Any, ...] = (),
     ) -> tuple[float, int]:
-        matrices = (source, target) if weights is None else (source, target, weights)
+        matrices = (source, target, *bags) if weights is None else (source, target, *bags, weights)
         alphas = (alpha,) if weights is None else (alpha, weight_rate)
         return function(*matrices, ids, left, right, alias, rates, *noise, *alphas, *switches, seed)  # type: ignore[no-any-return]
 

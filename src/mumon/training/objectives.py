@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from mumon.corpus.encode import MAX_SENTENCE
+from mumon.corpus.subwords import Ngrams
 from mumon.errors import OptionError, to_one_line
 from mumon.kernels import reference
-from mumon.kernels.layout import BAND, row_bytes
+from mumon.kernels.layout import BAND, PIECE, row_bytes
 from mumon.utils.validation import format_value
 
 ENTRY_POINTS = "mumon.objectives"
@@ -38,6 +39,10 @@ class ObjectiveOptions(Protocol):
     def cbow_mean(self) -> bool: ...
     @property
     def positions(self) -> int: ...
+    @property
+    def subwords(self) -> Ngrams | None: ...
+    @property
+    def pool_rows(self) -> bool: ...
     @property
     def exact(self) -> bool: ...
     @property
@@ -59,6 +64,7 @@ class Window:
     offsets: Sequence[int]  # the place of each context word relative to the centre: -1 is the word before it
     noise: Sequence[Sequence[int]]  # the noise words of each pair of a vector and a target word
     weights: Sequence[float]  # of each noise word
+    bags: Sequence[Sequence[int]] = ()  # the source rows of each word, for an objective with bags
 
 
 # Of source, target, a window and the options; and of the weights that all words share, where an objective has any.
@@ -165,6 +171,12 @@ class Objective:
     positional
         The record that takes its place where the option `positions` asks for weights of positions; None if it has no
         use for them.
+    with_bags
+        The record that takes its place where words are bags of rows (`subwords`); None if it has no use for them.
+    has_bags
+        Whether words are bags of rows. Kernels take the bags after the target matrix.
+    source_boost
+        By how much source rows learn faster than target rows where bags have this many rows on average.
     """
 
     name: str
@@ -186,6 +198,9 @@ class Objective:
     weight_rows: Callable[[ObjectiveOptions], int] = lambda options: 0
     weight_rate: float = 0.0
     positional: Objective | None = None
+    with_bags: Objective | None = None
+    has_bags: bool = False
+    source_boost: Callable[[ObjectiveOptions, float], float] = lambda options, rows: 1.0
 
 
 def exact_buffer_bytes(options: ObjectiveOptions, columns: int) -> int:
@@ -346,6 +361,60 @@ POSITIONAL_CBOW = Objective(
 )
 
 
+# ---- CBOW with bags
+
+
+def _load_bags_cbow(exact: bool) -> Kernel:
+    from mumon.kernels.bags import cbow_bags_exact, cbow_bags_fast
+
+    return cbow_bags_exact if exact else cbow_bags_fast
+
+
+def _divide_bags(options: ObjectiveOptions) -> tuple[bool, bool]:
+    """Return whether the rows of a bag are averaged, and whether the gradient that each receives is divided."""
+    return not options.pool_rows, not options.pool_rows and options.update == "correct"
+
+
+def _bags_cbow_window_loss(source: Array, target: Array, window: Window, options: ObjectiveOptions) -> float:
+    loss = reference.pooled_cbow_loss if options.pool_rows else reference.bags_cbow_loss
+    noise, mean = window.noise[0], options.cbow_mean
+    return loss(source, target, window.bags, window.centre, window.context, noise, window.weights, mean)
+
+
+def piece_bytes(options: ObjectiveOptions, columns: int) -> int:
+    """Return the size of the vectors of the words of a piece of text, twice, with what belongs to each of them."""
+    tokens = max(PIECE, options.batch) + 2 * min(options.window, MAX_SENTENCE)
+    return tokens * (2 * row_bytes(columns) + 40)
+
+
+def _bags_cbow_buffer_bytes(options: ObjectiveOptions, columns: int) -> int:
+    return cbow_buffer_bytes(options, columns) + (0 if options.exact else piece_bytes(options, columns))
+
+
+BAGS_CBOW = Objective(
+    name="cbow",
+    title="CBOW with subwords",
+    kernel=_load_bags_cbow,
+    kernel_switches=lambda options: (*cbow_division(options), *_divide_bags(options), options.pool_rows),
+    window_loss=_bags_cbow_window_loss,
+    pairs=lambda contexts: 1,
+    variants=(
+        Variant("CBOW with subwords", {"subwords": Ngrams()}),
+        Variant("CBOW with subwords, pooled", {"subwords": Ngrams(), "pool_rows": True}),
+    ),
+    updates=("correct", "faulty"),
+    unused_options=(),
+    sharing=(16, 8),
+    rate_rule=_choose_cbow_rates,
+    gradients=lambda options, contexts: (1 if cbow_division(options)[1] else contexts, 1),
+    write_delay=lambda options, sentence: PIECE,
+    buffer_bytes=_bags_cbow_buffer_bytes,
+    window=_choose_cbow_window,
+    target_weight=lambda options: 0.25 if _is_improved(options) else 0.0,
+    has_bags=True,
+)
+
+
 CBOW = Objective(
     name="cbow",
     title="CBOW",
@@ -357,6 +426,7 @@ CBOW = Objective(
         Variant("CBOW", {"cbow_mean": True}),
         Variant("CBOW, sum", {"cbow_mean": False}),
         *POSITIONAL_CBOW.variants,
+        *BAGS_CBOW.variants,
     ),
     updates=("correct", "faulty"),
     unused_options=(),
@@ -371,6 +441,7 @@ CBOW = Objective(
     window=_choose_cbow_window,
     target_weight=lambda options: 0.25 if _is_improved(options) else 0.0,
     positional=POSITIONAL_CBOW,
+    with_bags=BAGS_CBOW,
 )
 
 
@@ -395,6 +466,17 @@ def _skipgram_buffer_bytes(options: ObjectiveOptions, columns: int) -> int:
     return 2 * options.batch * row_bytes(columns) + 2 * score_bytes(options)
 
 
+def _load_bags_skipgram(exact: bool) -> Kernel:
+    from mumon.kernels.bags import skipgram_bags_exact, skipgram_bags_fast
+
+    return skipgram_bags_exact if exact else skipgram_bags_fast
+
+
+def _bags_skipgram_window_loss(source: Array, target: Array, window: Window, options: ObjectiveOptions) -> float:
+    words = window.bags, window.centre, window.context
+    return reference.bags_skipgram_loss(source, target, *words, window.noise, window.weights)
+
+
 SKIPGRAM = Objective(
     name="sg",
     title="skip-gram",
@@ -412,6 +494,23 @@ SKIPGRAM = Objective(
     buffer_bytes=_skipgram_buffer_bytes,
     # λ stays 0: 0.125 gained a point on sentences of a large text, and lost as much on STS-B of two small ones.
 )
+
+BAGS_SKIPGRAM = replace(
+    SKIPGRAM,
+    title="skip-gram with subwords",
+    kernel=_load_bags_skipgram,
+    kernel_switches=lambda options: (True, options.update == "correct"),
+    window_loss=_bags_skipgram_window_loss,
+    variants=(Variant("skip-gram with subwords", {"subwords": Ngrams()}),),
+    updates=("correct", "faulty"),
+    unused_options=("cbow_mean", "pool_rows"),
+    write_delay=lambda options, sentence: PIECE,
+    buffer_bytes=lambda options, columns: (
+        _skipgram_buffer_bytes(options, columns) + (0 if options.exact else piece_bytes(options, columns))
+    ),
+    has_bags=True,
+)
+SKIPGRAM = replace(SKIPGRAM, variants=(*SKIPGRAM.variants, *BAGS_SKIPGRAM.variants), with_bags=BAGS_SKIPGRAM)
 
 
 OBJECTIVES = {objective.name: objective for objective in (CBOW, SKIPGRAM)}

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
+
+from mumon.corpus.subwords import Bags
 
 CERTAIN = 1 << 32  # chances are integers of 2³²
 TYPICAL_SHARE = 64e-6  # of a word that learns at alpha itself: 1,000 times in 15.7 M words, where alpha was measured
@@ -121,10 +124,12 @@ def compute_keep_chances(counts: npt.NDArray[np.int64], sample: float) -> npt.ND
     return np.asarray((np.minimum(np.sqrt(ratio) + ratio, 1.0) * CERTAIN).astype(np.uint64))
 
 
-def compute_row_rates(counts: npt.NDArray[np.int64], exponent: float) -> npt.NDArray[np.float32]:
+def compute_row_rates(
+    counts: npt.NDArray[np.int64], exponent: float, tokens: float | None = None
+) -> npt.NDArray[np.float32]:
     """Return the rate of each row as a multiple of alpha: ∝ share^-exponent, 1 at TYPICAL_SHARE, at most MOST_RATE.
 
-    A rare word has few updates to get where it should be; a frequent one has many, and large ones would be noise. Where
+    A share is a part of all counts, or of `tokens` where a token counts for several rows. A rare word has few updates to get where it should be; a frequent one has many, and large ones would be noise. Where
     all words are more frequent than TYPICAL_SHARE, the rarest learns at alpha.
 
     >>> [round(float(rate), 2) for rate in compute_row_rates(np.array([937_500, 62_436, 63, 1]), 0.25)]
@@ -132,6 +137,30 @@ def compute_row_rates(counts: npt.NDArray[np.int64], exponent: float) -> npt.NDA
     >>> compute_row_rates(np.array([5, 5, 5]), 0.25).tolist()
     [1.0, 1.0, 1.0]
     """
-    shares = np.maximum(counts, 1) / max(counts.sum(dtype=np.float64), 1.0)
+    shares = np.maximum(counts, 1) / max(counts.sum(dtype=np.float64) if tokens is None else tokens, 1.0)
     reference = max(TYPICAL_SHARE, float(shares.min(initial=1.0)))
     return np.asarray(np.minimum((shares / reference) ** -exponent, MOST_RATE), np.float32)
+
+
+def compute_bag_rates(
+    counts: npt.NDArray[np.int64], rows: int, bags: Bags, exponent: float, boost: Callable[[float], float]
+) -> npt.NDArray[np.float32]:
+    """Return the rates of source rows of which words have several each, as multiples of alpha.
+
+    Parameters
+    ----------
+    counts
+        How often each word occurs.
+    rows
+        How many source rows there are.
+    bags
+        The rows of each word.
+    exponent
+        As in `compute_row_rates`: the share of a row is that of all words whose bag has it.
+    boost
+        A factor for all of them, by the number of rows that a token has on average.
+    """
+    tokens = max(counts.sum(dtype=np.float64), 1.0)
+    usual = float((counts * bags.sizes).sum(dtype=np.float64) / tokens) or 1.0
+    rates = compute_row_rates(bags.count_rows(counts, rows), exponent, tokens)
+    return np.asarray(rates * boost(usual), np.float32)

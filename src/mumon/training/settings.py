@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from mumon.corpus.subwords import Ngrams
 from mumon.errors import OptionError
 from mumon.training.objectives import Objective, find_objective
 from mumon.utils.validation import check_float, check_integer, format_value
@@ -30,6 +31,8 @@ class Settings:
     update: Literal["correct", "faulty"] = "correct"
     cbow_mean: bool = True
     positions: int = 0
+    subwords: Ngrams | None = None
+    pool_rows: bool = False
     exact: bool = False
     window: int = None  # type: ignore[assignment]
     shrink_windows: bool = True
@@ -47,10 +50,11 @@ class Settings:
     def __post_init__(self) -> None:
         if self.update not in UPDATES:
             raise OptionError(f"update is {format_value(self.update)}; it must be {' or '.join(UPDATES)}")
-        for name in ("cbow_mean", "exact", "shrink_windows", "shuffle"):
+        for name in ("cbow_mean", "pool_rows", "exact", "shrink_windows", "shuffle"):
             object.__setattr__(self, name, bool(getattr(self, name)))
         object.__setattr__(self, "positions", check_integer("positions", self.positions, least=0))
         self._refuse_positions()
+        self._refuse_subwords()
         shared_negatives, batch = self.objective_record.sharing
         defaults = {
             "window": self.objective_record.window(self),
@@ -72,8 +76,10 @@ class Settings:
 
     @property
     def objective_record(self) -> Objective:
-        """What is known of the objective, in the form that `positions` asks for."""
+        """What is known of the objective, in the form that `positions` or `subwords` asks for."""
         record = find_objective(self.objective)
+        if self.subwords is not None:
+            return record.with_bags or record
         return record.positional or record if self.positions else record
 
     @property
@@ -87,6 +93,18 @@ class Settings:
     def used_target_weight(self) -> float:
         """The λ of the vectors that users get, source + λ · target rows: the one given, or the objective's."""
         return self.objective_record.target_weight(self) if self.target_weight is None else self.target_weight
+
+    def _refuse_subwords(self) -> None:
+        """Refuse subwords where words are no bags of rows."""
+        if isinstance(self.subwords, dict):  # of a saved model
+            object.__setattr__(self, "subwords", Ngrams(**self.subwords))
+        if self.subwords is None:
+            return
+        record = find_objective(self.objective)
+        if record.with_bags is None:
+            raise OptionError(f"{record.title} has no subwords; train CBOW or skip-gram, or leave them out")
+        if self.positions:
+            raise OptionError(f"positions is {self.positions} and subwords have no weights of positions; choose 0")
 
     def _refuse_positions(self) -> None:
         """Refuse weights of positions where there is no correct mean that they could weigh."""
