@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mumon.corpus.vocabulary import Vocabulary
     from mumon.corpus.walks import random_walks
     from mumon.errors import MumonError
+    from mumon.fasttext import FastText
     from mumon.phrases import FrozenPhrases, Phrases
     from mumon.training.checkpoints import Checkpoints
     from mumon.vectors.word_vectors import WordVectors
@@ -26,6 +27,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Checkpoints": "mumon.training.checkpoints",
     "EncodedCorpus": "mumon.corpus",
+    "FastText": "mumon.fasttext",
     "FrozenPhrases": "mumon.phrases",
     "KeyedVectors": "mumon.models.keyedvectors",
     "LineSentence": "mumon.corpus.sentences",
@@ -44,6 +46,7 @@ _HOMES = {
 __all__ = [
     "Checkpoints",
     "EncodedCorpus",
+    "FastText",
     "FrozenPhrases",
     "KeyedVectors",
     "LineSentence",

@@ -238,7 +238,7 @@ class Word2Vec:
     ) -> None:
         refuse_options("Word2Vec()", obsolete, inspect.signature(Word2Vec).parameters)
         refuse_variants(hs, null_word, sorted_vocab)
-        settings = Settings(
+        settings = self._make_settings(
             objective=choose_objective(objective, sg),
             update=update,
             cbow_mean=bool(cbow_mean),
@@ -265,7 +265,7 @@ class Word2Vec:
         check_unk(unk)
         self.trim_rule, self.unk, self.comment = trim_rule, unk, comment
         self.hashfxn, self.batch_words = hashfxn, batch_words
-        self._state = ModelState(columns, settings, check_matrices(matrices), progress)
+        self._state = self._make_state(columns, settings, check_matrices(matrices), progress)
         self.backend, self._given_workers = backend, workers
         self._make_backend()  # refuses an unknown one
         self.text = TextOptions(bool(tokenize), bool(lowercase), text_field)
@@ -281,9 +281,19 @@ class Word2Vec:
             merge_vocab: Merge | None = "new" if self.vocabulary is None else None
             self.train(sentences, corpus_file, callbacks=callbacks, merge_vocab=merge_vocab)
 
+    def _make_settings(self, **options: Any) -> Settings:
+        """Make the settings of training; a subclass adds its own."""
+        return Settings(**options)
+
+    def _make_state(
+        self, columns: int, settings: Settings, on_disk: bool, progress: bool | Progress | None
+    ) -> ModelState:
+        """Make the state of the model; that of a subclass may have more than two matrices."""
+        return ModelState(columns, settings, on_disk, progress)
+
     def __repr__(self) -> str:
         words = 0 if self.vocabulary is None else len(self.vocabulary)
-        return f"Word2Vec<vocab={words}, vector_size={self.vector_size}, alpha={self.alpha}>"
+        return f"{type(self).__name__}<vocab={words}, vector_size={self.vector_size}, alpha={self.alpha}>"
 
     def __getitem__(self, key: Any) -> Any:
         raise TypeError(f"model[{key!r}] is gensim 3's; ask the vectors: model.wv[{key!r}]")
@@ -300,13 +310,19 @@ class Word2Vec:
         """Return a state with rows and history of its own, for copies and for users' own pickles."""
         run = copy.copy(self._run)
         run.history = list(run.history)
-        own = {"_state": self._state.__getstate__(), "_run": run, "_reader": CorpusReader(), "_finished": []}
+        own = {
+            "_state": (type(self._state), self._state.__getstate__()),
+            "_run": run,
+            "_reader": CorpusReader(),
+            "_finished": [],
+        }
         return {**self.__dict__, **own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._state = ModelState.__new__(ModelState)
-        self._state.__setstate__(state["_state"])
+        kind, rows = state["_state"]
+        self._state = kind.__new__(kind)
+        self._state.__setstate__(rows)
 
     # ---- what the model has
 
@@ -406,7 +422,7 @@ class Word2Vec:
     @property
     def sg(self) -> int:
         """1 for skip-gram, 0 for CBOW."""
-        return int(self.settings.objective_record is SKIPGRAM)
+        return int(self.objective == SKIPGRAM.name)
 
     @property
     def effective_min_count(self) -> int:
@@ -656,8 +672,20 @@ class Word2Vec:
 
         self._state.take_over_changes()
         vocabulary, history = self._state.require_vocabulary(), [epoch.to_json() for epoch in self.history]
-        training, rows = self._describe_training(self._run.schedule), (self.wv.vectors, self.syn1neg)
-        save_model(path, vocabulary.words, vocabulary.counts, *rows, training, history, self.position_weights)
+        matrices = self._state.matrices()
+        training = self._describe_training(self._run.schedule)
+        save_model(
+            path,
+            vocabulary.words,
+            vocabulary.counts,
+            matrices.vectors,
+            matrices.output,
+            training,
+            history,
+            matrices.positions,
+            matrices.own,
+            matrices.subwords,
+        )
         for finished in self._finished:
             finished.discard()
         self._finished.clear()
@@ -696,7 +724,7 @@ class Word2Vec:
             if saved["objective"] in (CBOW.name, SKIPGRAM.name):  # as gensim's subclasses know it
                 options["sg"] = int(options.pop("objective") == SKIPGRAM.name)
             columns = loaded.vectors.shape[1]
-            model = cls(vector_size=columns, matrices=matrices, progress=progress, **options)
+            model = cls(vector_size=columns, matrices=matrices, progress=progress, **cls._translate_saved(options))
             model._given_workers = None  # those of the machine that saved it say nothing of a cluster's
             model._run.restore(saved, loaded.history, model.epochs)
             model.corpus_count = check_integer("corpus_count", saved.get("corpus_count", 0), least=0)
@@ -713,10 +741,16 @@ class Word2Vec:
             ) from None
         unk = model.unk if model.unk in loaded.words else None
         integers = has_integer_keys(saved, loaded.words, path)
-        weight = 0.0 if loaded.output is None else combined_with
-        rows = loaded.vectors, loaded.output
-        model._state.adopt(loaded.words, loaded.counts, unk, *rows, integers, weight, loaded.positions, uncombined)
+        model._state.restore(loaded, unk, integers, combined_with, uncombined)
         return model
+
+    @classmethod
+    def _translate_saved(cls, options: dict[str, Any]) -> dict[str, Any]:
+        """Return the options of a saved model as the constructor takes them."""
+        if options.pop("subwords", None) is not None:
+            raise OptionError("it has subwords: mumon.FastText.load loads it")
+        options.pop("pool_rows", None)
+        return options
 
     @classmethod
     def from_vectors(cls, vectors: WordVectors | str | os.PathLike[str], **options: Any) -> Self:
@@ -825,6 +859,11 @@ class Word2Vec:
 
         if self._state.on_disk:
             raise OptionError("nodes of a cluster keep 2 matrices in memory; leave out matrices='disk', or backend")
+        if self.settings.subwords is not None:
+            raise OptionError(
+                f"nodes of a cluster exchange rows of words, not those of n-grams in {self.settings.subwords.bucket:,} "
+                "buckets; leave out backend, or train without subwords"
+            )
         if self.settings.positions:
             raise OptionError(
                 f"positions is {self.settings.positions} and nodes of a cluster do not exchange weights of positions; "
@@ -869,8 +908,11 @@ class Word2Vec:
 
     def _describe_training(self, schedule: Schedule) -> dict[str, Any]:
         """Return what a saved model says of its training."""
+        settings = asdict(self.settings)
+        if settings["subwords"] is None:  # a folder without them is as it always was
+            del settings["subwords"], settings["pool_rows"]
         return {
-            **asdict(self.settings),
+            **settings,
             **asdict(self.text),
             **{name: getattr(self, name) for name in MODEL_OPTIONS},
             "alpha": self._run.given_alpha,  # null if the rule chose it: it will again

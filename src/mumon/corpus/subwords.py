@@ -73,7 +73,7 @@ class Ngrams:
         return ids, owners
 
     def _find_in_parts(self, words: Sequence[bytes]) -> Iterator[tuple[int, int, Ids, Ids]]:
-        """Yield, for some words at a time, the first, the end, the buckets of n-grams and their owners from the first."""
+        """Yield the first of some words and their end, the buckets of their n-grams, and the owners from the first."""
         batch: list[bytes] = []
         first, size = 0, 0
         for number, word in enumerate(words):
@@ -164,6 +164,30 @@ class Bags:
 
     starts: Ids
     members: Rows
+
+    def sort_by_frequency(self, counts: Ids, rows: int, least: float) -> tuple[Ids, Bags]:
+        """Put the frequent rows of each bag first.
+
+        Parameters
+        ----------
+        counts
+            How often each word occurs.
+        rows
+            How many rows there are.
+        least
+            The share of all tokens from which on a row is frequent.
+
+        Returns
+        -------
+        tuple of ndarray and Bags
+            Where the rare rows of each word begin, and the same bags in the new order.
+        """
+        is_rare = self.count_rows(counts, rows) < least * max(counts.sum(dtype=np.float64), 1.0)
+        rare = is_rare[self.members]
+        owners = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        order = np.argsort(2 * owners + rare, kind="stable")
+        middles = self.starts[1:] - np.bincount(owners, rare, minlength=len(self.sizes)).astype(np.int64)
+        return middles, Bags(self.starts, self.members[order])
 
     @property
     def sizes(self) -> Ids:
@@ -262,6 +286,20 @@ class Subwords:
         rows = np.minimum(np.searchsorted(self.kept, buckets), len(self.kept) - 1)
         there = self.kept[rows] == buckets
         return rows[there], owners[there]
+
+    def find_own_rows(self, words: Sequence[bytes], vectors: Floats) -> Floats:
+        """Return the own rows with which the vectors of words are the means of all their rows.
+
+        Parameters
+        ----------
+        words
+            UTF-8, without < and >.
+        vectors
+            The vectors of these words.
+        """
+        means, counts = self.average_rows(words)
+        sizes = counts[:, None].astype(np.float64)
+        return np.asarray((sizes + 1) * vectors - sizes * means, np.float32)
 
     def expand_rows(self) -> Floats:
         """Return a row for every bucket: zeros for those that have none."""

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from mumon.corpus.subwords import Subwords
 from mumon.errors import MumonError, OptionError
 from mumon.formats.base import (
     Counts,
@@ -123,7 +124,12 @@ FORMATS: dict[str, Format] = {
             "projector",
             side=METADATA_ENDING,
         ),
-        _make_format("fasttext-bin", "", "fastText's own model, with the n-grams of its words (only read)", "fasttext"),
+        _make_format(
+            "fasttext-bin",
+            ".fasttext",
+            "fastText's own .bin: a model with n-grams, which fastText and gensim open",
+            "fasttext",
+        ),
     )
 }
 ALIASES = {"koan": "glove", "fasttext-vec": "word2vec-text"}
@@ -189,6 +195,7 @@ def write_vectors(
     format: str | None = None,
     dtype: str = "float32",
     integer_keys: bool = False,
+    subwords: Subwords | None = None,
 ) -> None:
     """Write vectors atomically.
 
@@ -208,12 +215,14 @@ def write_vectors(
         How numbers are written: "float32", "float16" or "int8", if the format has it.
     integer_keys
         Whether the words are integers written as decimals; only a mumon folder records this.
+    subwords
+        The n-grams of which vectors of other words are made; kept by a mumon folder and fastText's .bin alone.
     """
     target = Path(path)
     vectors = np.asarray(vectors, np.float32)
     chosen = writable(target, format, dtype)
     check_writable(words, vectors)
-    loaded = LoadedVectors(list(words), vectors, check_counts(counts, len(words), "counts"))
+    loaded = LoadedVectors(list(words), vectors, check_counts(counts, len(words), "counts"), subwords)
     source = make_source(target, loaded, {"integer_keys": True} if integer_keys else None)
     write_source(target, source, chosen, dtype)
 
@@ -262,6 +271,22 @@ def format_for(path: str | os.PathLike[str], format: str | None = None) -> Forma
     if chosen.write is None:
         raise OptionError(f"mumon reads {chosen.name} and does not write it; choose one of the {_list_writable()}")
     return chosen
+
+
+def choose_subword_format(path: str | os.PathLike[str]) -> str | None:
+    """Return the format of a model with n-grams that an extension names otherwise: .bin is fastText's, not word2vec's.
+
+    Parameters
+    ----------
+    path
+        The file to write.
+
+    Returns
+    -------
+    str or None
+        None if the extension should choose.
+    """
+    return "fasttext-bin" if Path(path).suffix.lower() == ".bin" else None
 
 
 def writable(path: str | os.PathLike[str], format: str | None, dtype: str) -> Format:

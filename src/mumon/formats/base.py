@@ -84,6 +84,8 @@ class Source:
         The n-grams of a fastText model.
     loaded
         All of the vectors, if they are mapped from the file and need no memory.
+    output, training
+        The output matrix of a model, and what it says of its training, for formats that have room for them.
     size, tell
         The size of the file in bytes, and a function that returns how far it has been read.
     """
@@ -97,6 +99,8 @@ class Source:
     text: Mapping[str, Any] = field(default_factory=dict)
     subwords: Subwords | None = None
     loaded: LoadedVectors | None = None
+    output: Floats | None = None
+    training: Mapping[str, Any] = field(default_factory=dict)
     size: int = 0
     tell: Callable[[], int] | None = None
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mumon.formats import check_target, detect, open_vectors, writable, write_source
+from mumon.formats import check_target, choose_subword_format, detect, open_vectors, writable, write_source
 from mumon.formats.base import Block, Source
 from mumon.formats.directory import load_model, save_model
 from mumon.utils.progress import Progress
@@ -60,6 +60,9 @@ def convert(
     >>> convert(folder / "v.txt", folder / "v.npz", dtype="float16")
     Conversion(format='npz', dim=3, dtype='float16', rows=2)
     """
+    if to_format is None and choose_subword_format(target) is not None:
+        with open_vectors(source, from_format, 1) as vectors:
+            to_format = None if vectors.subwords is None else choose_subword_format(target)
     chosen = writable(target, to_format, dtype)
     check_target(target, to_format)
     is_model = from_format in (None, "mumon") and detect(source).name == "mumon"
@@ -67,7 +70,8 @@ def convert(
         model = load_model(source)
         if model.config:
             matrices, training = (model.vectors, model.output), (model.config, model.history)
-            save_model(target, model.words, model.counts, *matrices, *training, model.positions)
+            more = {"own": model.own, "subwords": model.subwords}
+            save_model(target, model.words, model.counts, *matrices, *training, model.positions, **more)  # type: ignore[arg-type]
             return Conversion(chosen.name, model.vectors.shape[1], dtype, len(model.words))
     with open_vectors(source, from_format, limit) as vectors:
         done = Conversion(chosen.name, vectors.dim, dtype)

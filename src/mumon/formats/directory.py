@@ -1,7 +1,9 @@
 """The model directory: safetensors and JSON, no pickle, which mumon, model2vec and sentence-transformers all load.
 
     model.safetensors   embeddings (V + 1, D), the last row zeros for unknown words; output (V, D) if kept; float32;
-                        positions (groups, D), the weights of positions, in a model that was trained with them
+                        positions (groups, D), the weights of positions, in a model that was trained with them;
+                        of a model with subwords ngrams (N, D), the rows of its n-grams, buckets (N,), which of the
+                        buckets they are, and own (V, D), the words' own rows
     vocab.json          {"words": [...], "counts": [...] or null}
     config.json         the marker {"format": "mumon"}, the sizes, and the trainer's settings under "training"
     history.json        what each epoch did, where there was training; the only file with clock times in it
@@ -24,13 +26,15 @@ import re
 import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mumon import __version__
+from mumon.corpus.subwords import Ngrams, Subwords
 from mumon.errors import FormatError, OptionError, to_one_line
 from mumon.formats.base import (
     Counts,
@@ -43,7 +47,14 @@ from mumon.formats.base import (
     make_source,
 )
 from mumon.formats.detection import refuse_pickle
-from mumon.formats.tensors import TENSORS_NAME, TensorWriter, read_tensors, write_tensors
+from mumon.formats.tensors import (
+    TENSORS_NAME,
+    Tensors,
+    TensorWriter,
+    name_ngram_tensors,
+    read_tensors,
+    write_tensors,
+)
 from mumon.utils.atomic import CONFIG_NAME, FORMAT_MARKER, atomic_directory
 from mumon.utils.strict_json import parse
 
@@ -69,6 +80,8 @@ class LoadedModel:
         How text is split into words, for vectors without training.
     positions
         The weights of positions, in the order of the text, if they were saved.
+    own, subwords
+        The words' own rows and the rows of n-grams, of a model with subwords.
     """
 
     words: list[str]
@@ -79,6 +92,8 @@ class LoadedModel:
     history: list[dict[str, Any]]
     text: dict[str, Any] = field(default_factory=dict)
     positions: Floats | None = None
+    own: Floats | None = None
+    subwords: Subwords | None = None
 
 
 @contextmanager
@@ -92,12 +107,12 @@ def open_source(path: Path, limit: int | None = None) -> Iterator[Source]:
     limit
         Only this many rows.
     """
-    model = load_model(path, output=False)
+    model = load_model(path)
     counts = None if model.counts is None else model.counts[:limit]
     text = _select_text_settings(model.config or model.text)
     integers = has_integer_keys(text, model.words, path)
-    loaded = LoadedVectors(model.words[:limit], model.vectors[:limit], counts, integer_keys=integers)
-    yield make_source(path, loaded, text)
+    loaded = LoadedVectors(model.words[:limit], model.vectors[:limit], counts, model.subwords, integers)
+    yield replace(make_source(path, loaded, text), output=model.output, training=model.config)
 
 
 def write_source(path: Path, source: Source, dtype: str) -> None:
@@ -117,7 +132,7 @@ def write_source(path: Path, source: Source, dtype: str) -> None:
     text = dict(source.text)
     with atomic_directory(path) as directory:
         with (directory / TENSORS_NAME).open("wb") as file:
-            writer = TensorWriter(file, source.dim, dtype, source.rows)
+            writer = TensorWriter(file, source.dim, dtype, source.rows, more=name_ngram_tensors(source.subwords, dtype))
             for block in source.blocks:
                 writer.add(block.vectors, block.words)
                 words += block.words
@@ -126,7 +141,7 @@ def write_source(path: Path, source: Source, dtype: str) -> None:
             known = np.concatenate(counts) if counts else None
             description = ModelDescription(words, known, source.dim, text.get("unk"))
             writer.finish(description.zero_row)
-        description.write(directory, {}, (), dtype, text)
+        description.write(directory, {}, (), dtype, text, source.subwords)
         description.write_library_files(directory, text)
 
 
@@ -172,6 +187,8 @@ def save_model(
     config: Mapping[str, Any] | None = None,
     history: Sequence[Mapping[str, Any]] = (),
     positions: Floats | None = None,
+    own: Floats | None = None,
+    subwords: Subwords | None = None,
 ) -> None:
     """Write a model directory atomically.
 
@@ -194,6 +211,8 @@ def save_model(
         A record for each epoch.
     positions
         The weights of positions, (groups, D), of a model that has any.
+    own, subwords
+        The words' own rows (V, D), and the rows of n-grams, of a model that has any.
 
     Examples
     --------
@@ -211,14 +230,26 @@ def save_model(
         bad = find_non_finite_row(output)
         if bad is not None:
             raise FormatError(f"row {bad + 1} of output holds nan or inf; train the model again")
-    if positions is not None and find_non_finite_row(positions) is not None:
-        raise FormatError(f"one of {len(positions)} weights of positions holds nan or inf; train the model again")
+    ngrams = None if subwords is None else subwords.rows
+    more = {"weights of positions": positions, "words' own rows": own, "rows of n-grams": ngrams}
+    for name, rows in more.items():
+        if rows is not None and find_non_finite_row(rows) is not None:
+            raise FormatError(f"one of {len(rows)} {name} holds nan or inf; train the model again")
     training = dict(config or {})
     description = ModelDescription(words, counts, vectors.shape[1], training.get("unk"))
     with atomic_directory(path) as directory:
-        description.write(directory, training, history)
-        write_tensors(directory, vectors, output, description.zero_row, positions)
+        description.write(directory, training, history, subwords=subwords)
+        tensors = name_training_tensors(positions, own, subwords)
+        write_tensors(directory, vectors, output, description.zero_row, tensors)
         description.write_library_files(directory, training)
+
+
+def name_training_tensors(
+    positions: Floats | None, own: Floats | None, subwords: Subwords | None
+) -> dict[str, NDArray[Any]]:
+    """Return the tensors, by name, that a model has beside its two matrices; see `save_model`."""
+    named = {"positions": positions, "own": own}
+    return {name: rows for name, rows in named.items() if rows is not None} | name_ngram_tensors(subwords)
 
 
 class ModelDescription:
@@ -248,6 +279,7 @@ class ModelDescription:
         history: Sequence[Mapping[str, Any]],
         dtype: str = "float32",
         text: Mapping[str, Any] | None = None,
+        subwords: Subwords | None = None,
     ) -> None:
         """Write config.json, vocab.json and history.json.
 
@@ -263,9 +295,15 @@ class ModelDescription:
             Of the vectors.
         text
             How text is split into words, for vectors without training.
+        subwords
+            The n-grams, if there are any.
         """
         config = _build_config(self._shape, self.zero_row, dict(training), dtype)
-        _write_json(directory / CONFIG_NAME, {**config, "text": dict(text)} if text else config, indent=2)
+        if text:
+            config["text"] = dict(text)
+        if subwords is not None:
+            config["subwords"] = asdict(subwords.ngrams)
+        _write_json(directory / CONFIG_NAME, config, indent=2)
         _write_json(directory / VOCAB_NAME, self._vocab)
         if history:
             _write_json(directory / HISTORY_NAME, {"epochs": list(history)}, indent=2)
@@ -349,10 +387,29 @@ def _load_once(directory: Path, output: bool) -> LoadedModel:
     config = _read_config(directory)
     V, D = _read_size(config, "vocab_size", directory), _read_size(config, "vector_size", directory)
     words, counts = _read_vocab(directory / VOCAB_NAME, V)
-    vectors, out, positions = read_tensors(directory / TENSORS_NAME, V, D, config["unknown_row"], output)
+    tensors = read_tensors(directory / TENSORS_NAME, V, D, config["unknown_row"], output)
     history, text = _read_history(directory / HISTORY_NAME), config.get("text")
     text = text if isinstance(text, dict) else {}
-    return LoadedModel(words, counts, vectors, out, config["training"], history, text, positions)
+    subwords = _read_subwords(config.get("subwords"), tensors, directory)
+    model = words, counts, tensors.vectors, tensors.output, config["training"], history, text
+    return LoadedModel(*model, tensors.positions, tensors.own, subwords)
+
+
+def _read_subwords(options: Any, tensors: Tensors, directory: Path) -> Subwords | None:
+    """Return the rows of n-grams with what config.json says of them; None if the model has none."""
+    rows, kept = tensors.ngrams, tensors.buckets
+    if rows is None and options is None:
+        return None
+    try:
+        ngrams = Ngrams(**options)
+    except (TypeError, OptionError) as error:
+        raise FormatError(f"{directory} has unusable subwords ({to_one_line(error)}); save the model again") from None
+    if rows is None or len(rows) != (ngrams.bucket if kept is None else len(kept)):
+        found = 0 if rows is None else len(rows)
+        raise FormatError(f"{directory} has {found} rows of n-grams for {ngrams.bucket} buckets; save the model again")
+    if kept is not None and len(kept) and (kept[0] < 0 or kept[-1] >= ngrams.bucket or (np.diff(kept) <= 0).any()):
+        raise FormatError(f"{directory} has {len(kept)} buckets that are not in order; save the model again")
+    return Subwords(rows, ngrams.min_n, ngrams.max_n, kept, ngrams.bucket)
 
 
 def is_trainable(path: str | os.PathLike[str]) -> bool:

@@ -1,10 +1,12 @@
 """fastText's own .bin: settings, words, and a matrix of word rows followed by the rows of their character n-grams.
 
-A word's vector is the mean of its row and those of its n-grams. Only the words' vectors and the n-grams are read, not
-the output matrix after them, nor the labels of a classifier.
+A word's vector is the mean of its row and those of its n-grams. `open_source` reads the words' vectors and the n-grams,
+`read_model` all that further training needs, and `write_source` writes version 12, which fastText and gensim open.
+Labels of a classifier are left out.
 
     int32 magic, version; 12 int32 and a double of settings; int32 entries, words, labels; int64 tokens, pruned;
-    per entry its name, a 0, int64 count, int8 kind; bool quantised; int64 rows, columns; float32 numbers
+    per entry its name, a 0, int64 count, int8 kind; bool quantised; int64 rows, columns; float32 numbers;
+    the same of the output matrix
 """
 
 from __future__ import annotations
@@ -14,23 +16,40 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
-from mumon.corpus.subwords import Subwords
+from mumon.corpus.subwords import MOST_CHARACTERS, Ngrams, Subwords, encode_word
 from mumon.errors import FormatError
 from mumon.formats.base import Block, Counts, Floats, Source, as_format_errors, check_finite, is_compressed, open_stream
 from mumon.formats.text_rows import decode_words
+from mumon.utils.atomic import atomic_file
 
 MAGIC = struct.pack("<i", 793712314)
 VERSIONS = (11, 12)
 SETTINGS_FIELDS = struct.Struct("<12id")
+SETTINGS_NAMES = (
+    "dim",
+    "window",
+    "epochs",
+    "min_count",
+    "negative",
+    "word_ngrams",
+    "loss",
+    "model",
+    "bucket",
+    "min_n",
+    "max_n",
+    "update_rate",
+    "sample",
+)
 SIZES_FIELDS = struct.Struct("<3i2q")
 ENTRY_FIELDS = struct.Struct("<qb")  # count and kind, after the 0 that ends a word
 MATRIX_FIELDS = struct.Struct("<?2q")
-SUPERVISED_MODEL = 3
-MAX_NGRAM = 64  # characters; with more, a hostile file could keep the reader busy for hours
+CBOW_MODEL, SKIPGRAM_MODEL, SUPERVISED_MODEL = 1, 2, 3
+HIERARCHICAL_LOSS, NEGATIVE_SAMPLING_LOSS = 1, 2
+UPDATE_RATE = 100  # fastText's setting for how often its threads report
 MAX_WORD_BYTES = 1 << 16
 MAX_DIM = 1 << 20
 CHUNK_BYTES = 1 << 22
@@ -49,6 +68,145 @@ class _Header:
     counts: Counts
     rows: int
     offset: int
+    settings: dict[str, int | float]
+
+
+@dataclass(frozen=True)
+class FastTextModel:
+    """All of a model of fastText that training needs.
+
+    Attributes
+    ----------
+    settings
+        dim, window, epochs, min_count, negative, word_ngrams, loss, model, bucket, min_n, max_n and sample.
+    words, counts
+        One of each per row.
+    own, subwords, output
+        The words' own rows, the rows of n-grams, and the output matrix.
+    """
+
+    settings: dict[str, int | float]
+    words: list[str]
+    counts: Counts
+    own: Floats
+    subwords: Subwords
+    output: Floats
+
+
+def read_model(path: Path) -> FastTextModel:
+    """Read a model of fastText with its output matrix.
+
+    Parameters
+    ----------
+    path
+        The .bin file, not compressed.
+
+    Returns
+    -------
+    FastTextModel
+        Its matrices are mapped from the file.
+    """
+    with open_stream(path) as stream, as_format_errors(path):
+        header = _HeaderReader(stream.file, path).read(None)
+    if is_compressed(path):
+        raise FormatError(
+            f"{path} is compressed; decompress it before its {len(header.words)} words are trained further"
+        )
+    model, loss = header.settings["model"], header.settings["loss"]
+    if model == SUPERVISED_MODEL or loss != NEGATIVE_SAMPLING_LOSS:
+        raise FormatError(
+            f"{path} was trained as fastText's model {model} with its loss {loss}; mumon trains 1 and 2 with loss 2 "
+            "(negative sampling), so load its vectors alone"
+        )
+    matrix = _map_matrix(path, header)
+    words = matrix[: header.rows - header.bucket]
+    check_finite(path, matrix, 0)
+    output = _map_output(path, header)
+    check_finite(path, output, 0)
+    subwords = Subwords(matrix[len(words) :], header.minn, header.maxn)
+    return FastTextModel(header.settings, decode_words(header.words), header.counts, words, subwords, output)
+
+
+def _map_output(path: Path, header: _Header) -> Floats:
+    begin = header.offset + 4 * header.rows * header.dim
+    with path.open("rb") as file:
+        file.seek(begin)
+        fields = file.read(MATRIX_FIELDS.size)
+    if len(fields) < MATRIX_FIELDS.size:
+        raise FormatError(f"{path} ends at byte {begin}, before its output matrix; use a whole file")
+    quantised, rows, columns = MATRIX_FIELDS.unpack(fields)
+    if quantised or (rows, columns) != (len(header.words), header.dim):
+        raise FormatError(
+            f"{path} has an output matrix of {rows} x {columns} where {len(header.words)} x {header.dim} follows from "
+            "its words; the file may be damaged"
+        )
+    return _map_rows(path, begin + MATRIX_FIELDS.size, rows, columns)
+
+
+def write_source(path: Path, source: Source, dtype: str = "float32") -> None:
+    """Write a model with n-grams, or words alone, as fastText's .bin, version 12.
+
+    Buckets without a row become zeros. The output matrix is the model's, or zeros.
+
+    Parameters
+    ----------
+    path
+        The file to write.
+    source
+        The words and rows.
+    dtype
+        "float32", the only one.
+    """
+    subwords = source.subwords or Subwords(np.zeros((0, source.dim), np.float32), 0, 0)
+    ngrams, words, counts, rows = subwords.ngrams, [], [], []
+    for block in source.blocks:
+        names = [encode_word(word) for word in block.words]
+        words += names
+        counts.append(np.ones(len(names), np.int64) if block.counts is None else block.counts)
+        rows.append(subwords.find_own_rows(names, block.vectors))
+    total = np.concatenate(counts)
+    for row, word in enumerate(words):
+        if b"\0" in word:
+            raise FormatError(f"word {row + 1} has a byte 0, which ends words in fastText's files; rename it")
+    with atomic_file(path) as file:
+        file.write(MAGIC + struct.pack("<i", VERSIONS[-1]) + _pack_settings(source, ngrams))
+        file.write(SIZES_FIELDS.pack(len(words), len(words), 0, int(total.sum()), -1))
+        for word, count in zip(words, total.tolist(), strict=True):
+            file.write(word + b"\0" + ENTRY_FIELDS.pack(count, 0))
+        file.write(MATRIX_FIELDS.pack(False, len(words) + ngrams.bucket, source.dim))
+        for own in rows:
+            file.write(np.ascontiguousarray(own, "<f4").data)
+        _write_ngrams(file, subwords)
+        file.write(MATRIX_FIELDS.pack(False, len(words), source.dim))
+        output = (
+            np.zeros((len(words), source.dim), np.float32) if source.output is None else source.output[: len(words)]
+        )
+        for start in range(0, len(words), ROWS_AT_ONCE):
+            file.write(np.ascontiguousarray(output[start : start + ROWS_AT_ONCE], "<f4").data)
+
+
+def _pack_settings(source: Source, ngrams: Ngrams) -> bytes:
+    """Return the settings as fastText has them; of vectors without training, fastText's defaults."""
+
+    def read(name: str, usual: Any) -> Any:
+        value = source.training.get(name, usual)
+        return value if isinstance(value, type(usual)) else usual
+
+    model = SKIPGRAM_MODEL if read("objective", "cbow") == "sg" else CBOW_MODEL
+    numbers = [read(name, usual) for name, usual in (("window", 5), ("epochs", 5), ("min_count", 5), ("negative", 5))]
+    fixed = (1, NEGATIVE_SAMPLING_LOSS, model, ngrams.bucket, ngrams.min_n, ngrams.max_n, UPDATE_RATE)
+    return SETTINGS_FIELDS.pack(source.dim, *numbers, *fixed, float(read("sample", 1e-3)))
+
+
+def _write_ngrams(file: IO[bytes], subwords: Subwords) -> None:
+    """Write a row for each bucket: zeros for those that have none."""
+    bucket, columns = subwords.ngrams.bucket, subwords.rows.shape[1]
+    kept = np.arange(bucket) if subwords.kept is None else subwords.kept
+    for start in range(0, bucket, ROWS_AT_ONCE):
+        part = np.zeros((min(ROWS_AT_ONCE, bucket - start), columns), "<f4")
+        first, last = np.searchsorted(kept, [start, start + len(part)])
+        part[kept[first:last] - start] = subwords.rows[first:last]
+        file.write(part.data)
 
 
 @contextmanager
@@ -91,10 +249,12 @@ class _HeaderReader:
         version = int.from_bytes(self._take(4), "little")
         if version not in VERSIONS:
             raise FormatError(f"{self._path} has fastText's version {version}; mumon reads 11 and 12, so save it again")
-        dim, *_, model, bucket, minn, maxn, _, _ = SETTINGS_FIELDS.unpack(self._take(SETTINGS_FIELDS.size))
+        settings = dict(zip(SETTINGS_NAMES, SETTINGS_FIELDS.unpack(self._take(SETTINGS_FIELDS.size)), strict=True))
+        dim, model, bucket = settings["dim"], settings["model"], settings["bucket"]
+        minn, maxn = settings["min_n"], settings["max_n"]
         if version == 11 and model == SUPERVISED_MODEL:
             maxn = 0  # such models do not use the value that they save
-        if not 1 <= dim <= MAX_DIM or bucket < 0 or minn < 0 or not 0 <= maxn <= MAX_NGRAM:
+        if not 1 <= dim <= MAX_DIM or bucket < 0 or minn < 0 or not 0 <= maxn <= MOST_CHARACTERS:
             raise FormatError(
                 f"{self._path} promises vectors of {dim} numbers, {bucket} rows of n-grams and n-grams of {minn} to "
                 f"{maxn} characters; the file may be damaged"
@@ -116,7 +276,7 @@ class _HeaderReader:
                 f"{self._path} has a matrix of {rows} x {columns} where {nwords + bucket} x {dim} follows from its "
                 "settings; the file may be damaged"
             )
-        return _Header(dim, bucket, minn, maxn, words, counts, rows, self._offset)
+        return _Header(dim, bucket, minn, maxn, words, counts, rows, self._offset, settings)
 
     def _read_entries(self, entries: int, nwords: int, limit: int | None) -> tuple[list[bytes], Counts]:
         """Read the words, which come before the labels, and their counts."""
@@ -174,7 +334,13 @@ def _map_matrix(path: Path, header: _Header) -> Floats:
             f"{path} has {size} bytes where its {header.rows} rows of {header.dim} numbers need at least {least}; the "
             "file may be truncated"
         )
-    return np.memmap(path, "<f4", "r", header.offset, (header.rows, header.dim)).view(np.ndarray)
+    return _map_rows(path, header.offset, header.rows, header.dim)
+
+
+def _map_rows(path: Path, offset: int, rows: int, columns: int) -> Floats:
+    if path.stat().st_size < offset + 4 * rows * columns:
+        raise FormatError(f"{path} is shorter than its {rows} rows of {columns} numbers; the file may be truncated")
+    return np.memmap(path, "<f4", "r", offset, (rows, columns)).view(np.ndarray)
 
 
 def _decompress_matrix(stream: IO[bytes], unread: bytes, path: Path, header: _Header) -> Floats:

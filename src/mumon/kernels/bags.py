@@ -4,6 +4,7 @@ With subwords, the bag of a word is its own row and the rows of its character n-
 
     source (R, D)       the rows that bags are made of
     starts (V + 1,)     the bag of word w is members[starts[w]:starts[w + 1]]
+    middles (V,)        those from members[middles[w]] on are rare rows, the others frequent ones
     members             source rows; a row may occur several times in a bag
     rates (2, R)        of source rows, and, in the first V columns, of target rows
 
@@ -13,8 +14,10 @@ rows of all contexts, whose number then takes the place of C; that needs sums (`
 
 The exact kernels read and update all rows of a bag at each step. The fast ones form the vector of each word once for a
 piece of the text, train with these vectors in place of source rows, and then hand what has been added to each of them
-to its rows. So a window costs what it costs without bags. Within a piece a word's vector moves as its rows would move
-it; what it owes to the steps of other words that share its rows comes with the next piece.
+to its rows. So a window costs what it costs without bags. Most rows are rare, and most of the time would be spent on
+waiting for them: their part of a word's vector is formed once for the whole block, and moves with it from piece to
+piece. Within a piece a word's vector moves as its rows would move it. What it owes to the steps of other words comes
+with the next piece, through frequent rows, or with the next block, through rare ones, which few of its words share.
 """
 
 from __future__ import annotations
@@ -29,10 +32,11 @@ from mumon.kernels.layout import PIECE
 from mumon.kernels.negative_sampling import step_exactly
 from mumon.kernels.noise import draw_words
 from mumon.kernels.numerics import GAMMA, LOSS_TARGETS, source_rates, target_rates
-from mumon.kernels.row_ops import Row, add_rows, add_to_rows, allocate_rows, copy_row, locate, row_operation
+from mumon.kernels.row_ops import Row, add_row, add_rows, add_to_rows, allocate_rows, copy_row, locate, row_operation
 from mumon.kernels.skipgram import run_skipgram
 
 HASH = np.uint64(0x9E3779B97F4A7C15)
+UPPER = np.uint64(32)
 FREE = np.int32(-1)
 
 
@@ -68,95 +72,152 @@ def sum_sizes(starts: Any, ids: Any) -> Any:
 
 
 @inlined
-def list_bag(places: Any, factors: Any, source: Any, starts: Any, members: Any, word: Any, share: Any) -> Any:
-    """List the rows of a word's bag for a scan, all with the same factor; return their number."""
-    first, count = starts[word], starts[word + 1] - starts[word]
-    for k in range(count):
-        places[k, 0], factors[k, 0] = locate(source, members[first + k]), share
-    return count
+def number_words(ids: Any, token_words: Any, words: Any) -> Any:
+    """Number the different words of some tokens; return how many there are.
 
-
-@inlined
-def number_words(ids: Any, begin: Any, end: Any, token_rows: Any, words: Any, slots: Any) -> Any:
-    """Number the different words of the tokens begin … end - 1; return how many there are.
-
-    token_rows receives the number of each token's word, `words` the words by number. `slots` is a table of numbers,
-    whose length is a power of two, at least twice the number of tokens.
+    token_words receives the number of each token's word, `words` the words by number.
     """
-    slots[:] = FREE
-    mask, shift, count = slots.shape[0] - 1, np.uint64(40), 0
-    for i in range(begin, end):
-        place = np.int64((np.uint64(ids[i]) * HASH) >> shift) & mask
+    slots = np.full(find_power(2 * ids.shape[0] + 2), FREE)  # a hash table of numbers
+    mask, count = slots.shape[0] - 1, 0
+    for i in range(ids.shape[0]):
+        place = np.int64((np.uint64(ids[i]) * HASH) >> UPPER) & mask
         while slots[place] != FREE and words[slots[place]] != ids[i]:
             place = (place + 1) & mask
         if slots[place] == FREE:
             slots[place], words[count] = count, ids[i]
             count += 1
-        token_rows[i] = slots[place]
+        token_words[i] = slots[place]
     return count
 
 
 @inlined
-def form_vectors(
-    vectors: Any,
-    before: Any,
-    rates: Any,
-    words: Any,
-    count: Any,
-    source: Any,
-    row_rates: Any,
-    starts: Any,
-    members: Any,
-    average: Any,
-    divide_rows: Any,
-    places: Any,
-    factors: Any,
+def choose_words(token_words: Any, begin: Any, end: Any, chosen: Any, token_rows: Any, piece_words: Any) -> Any:
+    """Number the words of a piece, which are numbers of a block's words themselves; return how many there are.
+
+    token_rows receives the number of each token's word, piece_words the block's number of each. `chosen` has FREE for
+    each word of the block, and has it again when this returns.
+    """
+    count = 0
+    for i in range(begin, end):
+        word = token_words[i]
+        if chosen[word] == FREE:
+            chosen[word], piece_words[count] = count, word
+            count += 1
+        token_rows[i] = chosen[word]
+    for w in range(count):
+        chosen[piece_words[w]] = FREE
+    return count
+
+
+@inlined
+def share_of(size: Any, divided: Any, real: Any) -> Any:
+    """Return 1/size, or 1 where nothing is divided."""
+    return real(1) / real(size) if divided else real(1)
+
+
+@inlined
+def add_members(
+    vectors: Any, v: Any, source: Any, members: Any, first: Any, last: Any, share: Any, places: Any, factors: Any
 ) -> None:
-    """Form the vectors of words from their bags, and the rates at which they move when their rows do.
+    """Add share times some rows to a vector."""
+    for k in range(first, last):
+        places[k - first, 0], factors[k - first, 0] = locate(source, members[k]), share
+    add_rows(vectors, v, source, places, factors, 0, last - first, 0, source.shape[1])
+
+
+@inlined
+def add_to_members(
+    source: Any, members: Any, first: Any, last: Any, row_rates: Any, scale: Any, steps: Any, s: Any, places: Any,
+    factors: Any,
+) -> None:  # fmt: skip
+    """Add a step, scaled and times their rates, to some rows."""
+    for k in range(first, last):
+        places[k - first, 0], places[k - first, 1] = locate(source, members[k]), locate(steps, s)
+        factors[k - first, 0] = row_rates[members[k]] * scale
+    add_to_rows(source, steps, places, factors, 0, last - first, 0, source.shape[1])
+
+
+@inlined
+def sum_rates(row_rates: Any, members: Any, first: Any, last: Any) -> Any:
+    """Return the sum of the rates of some rows."""
+    total = row_rates.dtype.type(0)
+    for k in range(first, last):
+        total += row_rates[members[k]]
+    return total
+
+
+@inlined
+def form_cold(
+    cold: Any, before: Any, rates: Any, words: Any, count: Any, source: Any, row_rates: Any, starts: Any, middles: Any,
+    members: Any, average: Any, divide_rows: Any, places: Any, factors: Any,
+) -> None:  # fmt: skip
+    """Form, for the words of a block, the part of their vectors that rare rows make, and the rates at which it moves.
 
     A row's step is its rate times the gradient of u, and u takes the mean (or sum) of the steps of its rows.
     """
     real = source.dtype.type
     for w in range(count):
-        first, size = starts[words[w]], starts[words[w] + 1] - starts[words[w]]
-        share = real(1) / real(size) if average else real(1)
-        total = real(0)
-        for k in range(size):
-            total += row_rates[members[first + k]]
-        rates[w] = total * share * (real(1) / real(size) if divide_rows else real(1))
-        vectors[w] = real(0)
-        list_bag(places, factors, source, starts, members, words[w], share)
-        add_rows(vectors, w, source, places, factors, 0, size, 0, source.shape[1])
+        word = words[w]
+        first, last, size = middles[word], starts[word + 1], starts[word + 1] - starts[word]
+        share = share_of(size, average, real)
+        rates[w] = sum_rates(row_rates, members, first, last) * share * share_of(size, divide_rows, real)
+        cold[w] = real(0)
+        add_members(cold, w, source, members, first, last, share, places, factors)
+        copy_row(before, w, cold, w)
+
+
+@inlined
+def return_cold(
+    cold: Any, before: Any, rates: Any, words: Any, count: Any, source: Any, row_rates: Any, starts: Any, middles: Any,
+    members: Any, divide_rows: Any, places: Any, factors: Any,
+) -> None:  # fmt: skip
+    """Give what was added to the parts of rare rows to these rows."""
+    real = source.dtype.type
+    for w in range(count):
+        if rates[w] > real(0):
+            word = words[w]
+            first, last, size = middles[word], starts[word + 1], starts[word + 1] - starts[word]
+            subtract_from(before, w, cold, w)
+            scale = share_of(size, divide_rows, real) / rates[w]
+            add_to_members(source, members, first, last, row_rates, scale, before, w, places, factors)
+
+
+@inlined
+def form_vectors(
+    vectors: Any, before: Any, rates: Any, piece_words: Any, count: Any, cold: Any, cold_rates: Any, words: Any,
+    source: Any, row_rates: Any, starts: Any, middles: Any, members: Any, average: Any, divide_rows: Any, places: Any,
+    factors: Any,
+) -> None:  # fmt: skip
+    """Form the vectors of the words of a piece: the parts of rare rows, and the frequent rows as they are now."""
+    real = source.dtype.type
+    for w in range(count):
+        t = piece_words[w]
+        word = words[t]
+        first, last, size = starts[word], middles[word], starts[word + 1] - starts[word]
+        share = share_of(size, average, real)
+        hot_rate = sum_rates(row_rates, members, first, last) * share * share_of(size, divide_rows, real)
+        rates[w] = cold_rates[t] + hot_rate
+        copy_row(vectors, w, cold, t)
+        add_members(vectors, w, source, members, first, last, share, places, factors)
         copy_row(before, w, vectors, w)
 
 
 @inlined
 def return_steps(
-    vectors: Any,
-    before: Any,
-    rates: Any,
-    words: Any,
-    count: Any,
-    source: Any,
-    row_rates: Any,
-    starts: Any,
-    members: Any,
-    divide_rows: Any,
-    places: Any,
-    factors: Any,
-) -> None:
-    """Give what was added to the vectors of words to the rows of their bags."""
+    vectors: Any, before: Any, rates: Any, piece_words: Any, count: Any, cold: Any, cold_rates: Any, words: Any,
+    source: Any, row_rates: Any, starts: Any, middles: Any, members: Any, divide_rows: Any, places: Any, factors: Any,
+) -> None:  # fmt: skip
+    """Give what was added to the vectors of a piece to the frequent rows, and to the parts of rare rows."""
     real = source.dtype.type
     for w in range(count):
         if rates[w] > real(0):
-            first, size = starts[words[w]], starts[words[w] + 1] - starts[words[w]]
+            t = piece_words[w]
+            word = words[t]
+            first, last, size = starts[word], middles[word], starts[word + 1] - starts[word]
             subtract_from(before, w, vectors, w)
-            gradient = (real(1) / real(size) if divide_rows else real(1)) / rates[w]
-            for k in range(size):
-                row = members[first + k]
-                places[k, 0], places[k, 1] = locate(source, row), locate(before, w)
-                factors[k, 0] = row_rates[row] * gradient
-            add_to_rows(source, before, places, factors, 0, size, 0, source.shape[1])
+            scale = share_of(size, divide_rows, real) / rates[w]
+            add_to_members(source, members, first, last, row_rates, scale, before, w, places, factors)
+            add_row(cold, t, cold_rates[t] / rates[w], before, w)
 
 
 @kernel
@@ -164,6 +225,7 @@ def cbow_bags_exact(
     source: Any,
     target: Any,
     starts: Any,
+    middles: Any,
     members: Any,
     ids: Any,
     left: Any,
@@ -226,6 +288,7 @@ def cbow_bags_fast(
     source: Any,
     target: Any,
     starts: Any,
+    middles: Any,
     members: Any,
     ids: Any,
     left: Any,
@@ -246,30 +309,41 @@ def cbow_bags_fast(
     """Take the steps of `cbow_fast` with the vectors of words, and return them to the rows of their bags."""
     n, reach, piece, most = ids.shape[0], find_reach(left, right), find_piece(batch), find_largest_bag(starts, ids)
     room = min(piece + 2 * reach, n)
-    vectors, before = allocate_rows(room, source), allocate_rows(room, source)
-    words, token_rows = np.empty(room, np.int32), np.zeros(n, np.int32)
-    slots, word_rates = np.empty(find_power(2 * room), np.int32), np.empty(room, source.dtype)
+    vectors, before, word_rates = allocate_rows(room, source), allocate_rows(room, source), np.empty(room, source.dtype)
+    token_words, token_rows, words = np.empty(n, np.int32), np.zeros(n, np.int32), np.empty(n, np.int32)
+    count = number_words(ids, token_words, words)
+    cold, cold_before = allocate_rows(count, source), allocate_rows(count, source)
+    cold_rates, chosen, piece_words = np.empty(count, source.dtype), np.full(count, FREE), np.empty(room, np.int32)
     places, factors = np.empty((most, 2), np.int64), np.empty((most, 1), source.dtype)
-    row_rates, sizes = source_rates(rates), sum_sizes(starts, ids)
-    ones = np.arange(n + 1)  # a bag counts as one context
+    row_rates, sizes = source_rates(rates), sum_sizes(starts, ids) if pooled else np.arange(n + 1)
+    form_cold(
+        cold, cold_before, cold_rates, words, count, source, row_rates, starts, middles, members, average, divide_rows,
+        places, factors,
+    )  # fmt: skip
     loss, counted = 0.0, 0
     for begin in range(0, n, piece):
         end = min(begin + piece, n)
-        count = number_words(ids, max(begin - reach, 0), min(end + reach, n), token_rows, words, slots)
+        different = choose_words(
+            token_words, max(begin - reach, 0), min(end + reach, n), chosen, token_rows, piece_words
+        )
         form_vectors(
-            vectors, before, word_rates, words, count, source, row_rates, starts, members, average, divide_rows,
-            places, factors,
+            vectors, before, word_rates, piece_words, different, cold, cold_rates, words, source, row_rates, starts,
+            middles, members, average, divide_rows, places, factors,
         )  # fmt: skip
         some, targets = run_cbow(
-            vectors, target, token_rows, ids, left, right, begin, end, sizes if pooled else ones, alias,
-            word_rates, target_rates(rates), negative, shared, batch, alpha, divide_in, divide_out,
-            seed + GAMMA * np.uint64(begin // batch * shared),
+            vectors, target, token_rows, ids, left, right, begin, end, sizes, alias, word_rates, target_rates(rates),
+            negative, shared, batch, alpha, divide_in, divide_out, seed + GAMMA * np.uint64(begin // batch * shared),
         )  # fmt: skip
         return_steps(
-            vectors, before, word_rates, words, count, source, row_rates, starts, members, divide_rows, places, factors
-        )
+            vectors, before, word_rates, piece_words, different, cold, cold_rates, words, source, row_rates, starts,
+            middles, members, divide_rows, places, factors,
+        )  # fmt: skip
         loss += some
         counted += targets
+    return_cold(
+        cold, cold_before, cold_rates, words, count, source, row_rates, starts, middles, members, divide_rows,
+        places, factors,
+    )  # fmt: skip
     return loss, counted
 
 
@@ -278,6 +352,7 @@ def skipgram_bags_exact(
     source: Any,
     target: Any,
     starts: Any,
+    middles: Any,
     members: Any,
     ids: Any,
     left: Any,
@@ -305,9 +380,10 @@ def skipgram_bags_exact(
         sampled = i % LOSS_TARGETS == 0
         counted += sampled
         first, size = starts[ids[i]], starts[ids[i] + 1] - starts[ids[i]]
-        list_bag(bag, shares, source, starts, members, ids[i], real(1) / real(size) if average else real(1))
         for k in range(size):
-            steps[k, 0] = row_rates[members[first + k]] * (real(1) / real(size) if divide_rows else real(1))
+            row = members[first + k]
+            bag[k, 0], shares[k, 0] = locate(source, row), share_of(size, average, real)
+            steps[k, 0] = row_rates[row] * share_of(size, divide_rows, real)
         for j in range(left[i], right[i]):
             if j == i:
                 continue
@@ -325,6 +401,7 @@ def skipgram_bags_fast(
     source: Any,
     target: Any,
     starts: Any,
+    middles: Any,
     members: Any,
     ids: Any,
     left: Any,
@@ -342,26 +419,59 @@ def skipgram_bags_fast(
     """Take the steps of `skipgram_fast` with the vectors of words, and return them to the rows of their bags."""
     n, piece, most = ids.shape[0], find_piece(batch), find_largest_bag(starts, ids)
     room = min(piece, n)
-    vectors, before = allocate_rows(room, source), allocate_rows(room, source)
-    words, token_rows = np.empty(room, np.int32), np.zeros(n, np.int32)
-    slots, word_rates = np.empty(find_power(2 * room), np.int32), np.empty(room, source.dtype)
+    vectors, before, word_rates = allocate_rows(room, source), allocate_rows(room, source), np.empty(room, source.dtype)
+    token_words, token_rows, words = np.empty(n, np.int32), np.zeros(n, np.int32), np.empty(n, np.int32)
+    count = number_words(ids, token_words, words)
+    cold, cold_before = allocate_rows(count, source), allocate_rows(count, source)
+    cold_rates, chosen, piece_words = np.empty(count, source.dtype), np.full(count, FREE), np.empty(room, np.int32)
     places, factors = np.empty((most, 2), np.int64), np.empty((most, 1), source.dtype)
     row_rates = source_rates(rates)
+    form_cold(
+        cold, cold_before, cold_rates, words, count, source, row_rates, starts, middles, members, average, divide_rows,
+        places, factors,
+    )  # fmt: skip
     loss, counted = 0.0, 0
     for begin in range(0, n, piece):
         end = min(begin + piece, n)
-        count = number_words(ids, begin, end, token_rows, words, slots)
+        different = choose_words(token_words, begin, end, chosen, token_rows, piece_words)
         form_vectors(
-            vectors, before, word_rates, words, count, source, row_rates, starts, members, average, divide_rows,
-            places, factors,
+            vectors, before, word_rates, piece_words, different, cold, cold_rates, words, source, row_rates, starts,
+            middles, members, average, divide_rows, places, factors,
         )  # fmt: skip
         some, targets = run_skipgram(
             vectors, target, token_rows, ids, left, right, begin, end, alias, word_rates, target_rates(rates),
             negative, shared, batch, alpha, seed + GAMMA * np.uint64(begin // batch * shared),
         )  # fmt: skip
         return_steps(
-            vectors, before, word_rates, words, count, source, row_rates, starts, members, divide_rows, places, factors
-        )
+            vectors, before, word_rates, piece_words, different, cold, cold_rates, words, source, row_rates, starts,
+            middles, members, divide_rows, places, factors,
+        )  # fmt: skip
         loss += some
         counted += targets
+    return_cold(
+        cold, cold_before, cold_rates, words, count, source, row_rates, starts, middles, members, divide_rows,
+        places, factors,
+    )  # fmt: skip
     return loss, counted
+
+
+@kernel
+def compose_words(source: Any, starts: Any, members: Any, first: Any, last: Any, out: Any) -> None:
+    """Compute the vectors of words: the means of the rows of their bags.
+
+    Parameters
+    ----------
+    source, starts, members
+        As for the training kernels; columns beyond those of `out` are padding.
+    first, last
+        The words are first … last - 1.
+    out
+        (V, D): receives the vectors of these words.
+    """
+    total = np.empty(source.shape[1], np.float64)
+    for word in range(first, last):
+        total[:] = 0.0
+        for k in range(starts[word], starts[word + 1]):
+            total += source[members[k]]
+        for column in range(out.shape[1]):
+            out[word, column] = total[column] / (starts[word + 1] - starts[word])

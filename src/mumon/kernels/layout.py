@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 CACHE_LINE = 64  # the bytes that are fetched from memory together
 BAND = 48  # columns that a kernel works on at a time: what a batch needs of them stays in the first-level cache
-PIECE = 512  # tokens, in whole batches, whose words keep one vector where that is made from a bag of rows
+PIECE = 1024  # tokens, in whole batches, whose words keep one vector where that is made from a bag of rows
 PADDING = 16  # a row is a multiple of 16 floats: whole cache lines, whole AVX-512 registers
 
 

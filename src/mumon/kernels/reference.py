@@ -192,7 +192,7 @@ def compose_vectors(source: Array, bags: Sequence[Sequence[int]]) -> Array:
 
 
 def return_to_rows(d_vectors: Array, source: Array, bags: Sequence[Sequence[int]], update: str = "correct") -> Array:
-    """Return ∂L/∂v from ∂L/∂u: each row of a bag receives its share; with update="faulty", as in fastText, all of it."""
+    """Return ∂L/∂v from ∂L/∂u: each row of a bag receives its share; update="faulty" gives all of it, as fastText."""
     d_source = np.zeros_like(source)
     for d_u, bag in zip(d_vectors, bags, strict=True):
         for row in bag:

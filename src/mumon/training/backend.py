@@ -86,7 +86,7 @@ class ThreadBackend:
         counts, locks = state.require_vocabulary().counts, state.read_locks()
         state.fit_shared_weights(progress)
         matrices = state.source, state.target
-        return ThreadRunner(corpus, lookup, counts, *matrices, state.settings, locks, state.weights), {}
+        return ThreadRunner(corpus, lookup, counts, *matrices, state.settings, locks, state.weights, state.bags), {}
 
 
 class CorpusReader:

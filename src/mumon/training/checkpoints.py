@@ -17,14 +17,15 @@ from typing import Any
 from mumon import __version__
 from mumon.corpus import EncodedCorpus
 from mumon.corpus.encoded import compute_digest
+from mumon.corpus.subwords import Subwords
 from mumon.corpus.vocabulary import Vocabulary
 from mumon.errors import FormatError, OptionError
 from mumon.formats.checkpoint import CheckpointState, digest_vocabulary, read_checkpoint, read_run_id, write_state
-from mumon.formats.directory import LoadedModel, ModelDescription
+from mumon.formats.directory import LoadedModel, ModelDescription, name_training_tensors
 from mumon.formats.tensors import write_tensors
 from mumon.training.run_state import Epoch, RunPosition
 from mumon.training.schedule import Schedule
-from mumon.training.weights import Matrix
+from mumon.training.weights import ModelMatrices
 from mumon.utils.atomic import replace_directory, sync_directory, sync_tree
 from mumon.utils.file_lock import FileLock, lock_file
 from mumon.utils.progress import Progress
@@ -253,8 +254,10 @@ class CheckpointSource:
 
     Parameters
     ----------
-    vocabulary, vectors, output
-        The model's words and the two matrices that are trained, without padding.
+    vocabulary
+        The model's words.
+    matrices
+        Returns what is trained, as it is at that time.
     corpus, blocks
         The text, and the number of blocks in an epoch of it.
     plan
@@ -265,24 +268,20 @@ class CheckpointSource:
         What the model had before the run.
     describe_training
         What a saved model says of its training, for a schedule.
-    weights
-        The weights that all words share, without padding, if there are any.
     """
 
     def __init__(
         self,
         vocabulary: Vocabulary,
-        vectors: Matrix,
-        output: Matrix,
+        matrices: Callable[[], ModelMatrices],
         corpus: EncodedCorpus,
         blocks: int,
         plan: dict[str, Any],
         schedule: Schedule,
         history: list[Epoch],
         describe_training: Callable[[Schedule], dict[str, Any]],
-        weights: Matrix | None = None,
     ) -> None:
-        self.vectors, self.output, self.weights, self._vocabulary = vectors, output, weights, vocabulary
+        self.matrices, self._vocabulary = matrices, vocabulary
         self._corpus, self._blocks, self._plan, self._schedule = corpus, blocks, plan, schedule
         self._before = [epoch.to_json() for epoch in history]
         self._describe_training = describe_training
@@ -293,10 +292,10 @@ class CheckpointSource:
         """Tokens to be trained in all epochs."""
         return int(self._plan["epochs"]) * self._corpus.tokens
 
-    def describe_words(self) -> ModelDescription:
-        """Return what a model folder says of the words, which stay the same."""
+    def describe_words(self, columns: int) -> ModelDescription:
+        """Return what a model folder says of the words, which stay the same, and of the length of vectors."""
         words = self._vocabulary
-        return ModelDescription(words.words, words.counts, self.vectors.shape[1], words.unk)
+        return ModelDescription(words.words, words.counts, columns, words.unk)
 
     def take_snapshot(self, position: RunPosition) -> Snapshot:
         """Note how far the run is, while training waits."""
@@ -386,22 +385,30 @@ class CheckpointKeeper:
         snapshot = self._source.take_snapshot(position)
         self._failure = None
         try:
-            self._description = self._description or self._source.describe_words()
+            matrices = self._source.matrices()
+            self._description = self._description or self._source.describe_words(matrices.vectors.shape[1])
             temporary.mkdir(parents=True)
-            matrices = self._source.vectors, self._source.output
-            write_tensors(temporary, *matrices, self._description.zero_row, self._source.weights)
+            more = name_training_tensors(matrices.positions, matrices.own, matrices.subwords)
+            write_tensors(temporary, matrices.vectors, matrices.output, self._description.zero_row, more)
         except OSError as error:
             self._report_failure(temporary, error)
             return None
-        arguments = temporary, path, self._description, snapshot
+        arguments = temporary, path, self._description, snapshot, matrices.subwords
         self._writer = threading.Thread(target=self._publish, args=arguments, name="mumon-checkpoint", daemon=True)
         self._writer.start()
         return path
 
-    def _publish(self, temporary: Path, path: Path, description: ModelDescription, snapshot: Snapshot) -> None:
+    def _publish(
+        self,
+        temporary: Path,
+        path: Path,
+        description: ModelDescription,
+        snapshot: Snapshot,
+        subwords: Subwords | None,
+    ) -> None:
         try:
             metadata = self._source.describe(snapshot, self._checkpoints.run_id)
-            description.write(temporary, metadata.training, metadata.history)
+            description.write(temporary, metadata.training, metadata.history, subwords=subwords)
             write_state(temporary, metadata.state)
             sync_tree(temporary)
             replace_directory(temporary, path)  # an older run may have stopped at the same block

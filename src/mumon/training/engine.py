@@ -29,6 +29,8 @@ from mumon.training.weights import Matrix, make_shared_weights
 # epoch even for short corpora.
 BLOCK_TOKENS, MIN_BLOCK_TOKENS, BLOCKS_PER_EPOCH = 16_384, 1_024, 256
 
+FREQUENT_ROW = 1e-3  # share of all tokens from which on a row of a bag is exchanged with every piece of a block
+
 Ids = npt.NDArray[np.int32]
 TrainBlock = Callable[[int, int, float], BlockResult]  # of an epoch, a block and a rate
 
@@ -73,6 +75,7 @@ class Engine:
         self.bags = bags
         self.source_rates = self.row_rates
         if bags is not None:
+            self.middles, self.bags = bags.sort_by_frequency(counts, len(source), FREQUENT_ROW)
             boost = partial(settings.objective_record.source_boost, settings)
             self.source_rates = compute_bag_rates(counts, len(source), bags, settings.row_exponent, boost)
         self.name, self._kernel = load_kernel(settings)
@@ -132,7 +135,7 @@ class Engine:
                 ids, left, right,
             )  # fmt: skip
             weights = (self.weights,) if len(self.weights) else ()
-            bags = () if self.bags is None else (self.bags.starts, self.bags.members)
+            bags = () if self.bags is None else (self.bags.starts, self.middles, self.bags.members)
             loss, counted = self._kernel(
                 self.source, self.target, ids[:n], left[:n], right[:n], self.alias,
                 self.rates, np.float32(alpha),
@@ -145,10 +148,18 @@ class Engine:
         return train
 
 
-def cut_blocks(offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the sentences at which blocks begin, and the end: blocks are whole sentences of nearly equal length."""
+def cut_blocks(offsets: npt.NDArray[np.int64], most: int = BLOCK_TOKENS) -> npt.NDArray[np.int64]:
+    """Return the sentences at which blocks begin, and the end: blocks are whole sentences of nearly equal length.
+
+    Parameters
+    ----------
+    offsets
+        Where sentences begin, and the end.
+    most
+        The most tokens that a block is meant to have.
+    """
     tokens = int(offsets[-1])
-    size = min(max(tokens // BLOCKS_PER_EPOCH, MIN_BLOCK_TOKENS), BLOCK_TOKENS)
+    size = min(max(tokens // BLOCKS_PER_EPOCH, MIN_BLOCK_TOKENS), most)
     bounds = np.searchsorted(offsets, np.arange(0, tokens, size))
     return np.asarray(np.unique(np.append(bounds, len(offsets) - 1)), np.int64)
 
@@ -157,7 +168,7 @@ def load_kernel(settings: Settings) -> tuple[str, Callable[..., tuple[float, int
     """Return the name of the kernel that the settings ask for, and a function of what changes from block to block.
 
     The function takes the weights that all words share, if the objective has any, then their rate if it is to be
-    another than the objective's, and the two arrays of bags, if it has them, last.
+    another than the objective's, and the arrays of bags, if it has them, last.
     """
     objective = settings.objective_record
     function: Any = objective.kernel(settings.exact)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mumon.corpus import EncodedCorpus
+from mumon.corpus.subwords import Bags
 from mumon.training.engine import Engine
 from mumon.training.settings import Settings
 from mumon.training.weights import allocate_matrix
@@ -76,7 +77,8 @@ def load_kernels(settings: Settings, columns: int, locked: bool = False) -> None
         return  # plain Python, with NUMBA_DISABLE_JIT=1 or of another package: there is nothing to load
     source, target = (allocate_matrix(1, columns) for _ in range(2))
     counts, locks = np.ones(1, np.int64), np.ones(1, np.float32) if locked else None
-    engine = Engine(counts, source, target, settings, locks)
+    bags = Bags(np.arange(2), np.zeros(1, np.int32)) if settings.objective_record.has_bags else None
+    engine = Engine(counts, source, target, settings, locks, bags=bags)
     nothing, lookup = np.zeros(0, np.int32), np.zeros(1, np.int32)
     for array in (nothing, lookup):
         array.setflags(write=False)  # as in training: Numba has another version for writable arrays

@@ -17,9 +17,18 @@ from mumon.utils.progress import Progress
 REPORTED_BYTES = 10**9  # less is no surprise on any machine
 # A word's part in dictionaries, in noise and rate tables, and in what saving writes at once; measured with short words.
 WORD_BYTES = 480
+MEMBER_BYTES = 40  # of one row in the bag of a word: as it is kept, and while bags are built and sorted
 
 
-def check_memory(words: int, columns: int, settings: Settings, progress: Progress, on_disk: bool = False) -> None:
+def check_memory(
+    words: int,
+    columns: int,
+    settings: Settings,
+    progress: Progress,
+    on_disk: bool = False,
+    ngrams: int = 0,
+    members: int = 0,
+) -> None:
     """Refuse a training that does not fit; report what it takes if that is much.
 
     Parameters
@@ -32,10 +41,12 @@ def check_memory(words: int, columns: int, settings: Settings, progress: Progres
         Where to report.
     on_disk
         Whether the matrices are on disk: they then must fit there, and take no memory.
+    ngrams, members
+        As for `compute_training_bytes`.
     """
-    needed, free = compute_training_bytes(words, columns, settings), available_memory()
-    matrices = f"2 matrices of {words:,} × {columns:,}"
-    size = 2 * words * row_bytes(columns) if on_disk else 0
+    needed, free = compute_training_bytes(words, columns, settings, ngrams, members), available_memory()
+    matrices = f"2 matrices of {words:,} × {columns:,}" + (f" and {ngrams:,} rows of n-grams" if ngrams else "")
+    size = (2 * words + ngrams) * row_bytes(columns) if on_disk else 0
     needed -= size
     subject = f"the words of {matrices} on disk" if on_disk else matrices
     if free is not None and needed > free:
@@ -63,8 +74,21 @@ def _check_disk(needed: int, matrices: str) -> None:
         )
 
 
-def compute_training_bytes(words: int, columns: int, settings: Settings) -> int:
-    """Return the bytes that a model takes while it is trained, beyond its corpus and Python itself."""
+def compute_training_bytes(words: int, columns: int, settings: Settings, ngrams: int = 0, members: int = 0) -> int:
+    """Return the bytes that a model takes while it is trained, beyond its corpus and Python itself.
+
+    Parameters
+    ----------
+    words, columns
+        The size of each matrix, without padding.
+    settings
+        Of the training.
+    ngrams, members
+        With subwords, how many n-grams have rows, and how many rows all words have together.
+    """
     objective = settings.objective_record
     shared, buffers = objective.weight_rows(settings), objective.buffer_bytes(settings, columns)
-    return words * (2 * row_bytes(columns) + WORD_BYTES) + shared * row_bytes(columns) + settings.workers * buffers
+    rows = 2 * words + shared + ngrams
+    if objective.has_bags:
+        rows += words  # the vectors themselves, beside the rows that they are made of
+    return words * WORD_BYTES + rows * row_bytes(columns) + MEMBER_BYTES * members + settings.workers * buffers

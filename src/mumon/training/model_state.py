@@ -12,13 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mumon.corpus import EncodedCorpus
+from mumon.corpus.subwords import Bags
 from mumon.corpus.vocabulary import Counts, Vocabulary
 from mumon.errors import FormatError, MumonError, OptionError
+from mumon.formats.directory import LoadedModel
 from mumon.training.memory import check_memory
 from mumon.training.settings import Settings
 from mumon.training.weights import (
     FillProgress,
     Matrix,
+    ModelMatrices,
     add_scaled_rows,
     allocate_matrix,
     copy_rows,
@@ -72,6 +75,7 @@ class ModelState:
     source: Matrix  # rows are padded and begin on cache lines; the first `vector_size` columns are used
     target: Matrix
     weights: Matrix | None = None  # rows are padded, too; None if the objective has none, or before there are words
+    bags: Bags | None = None  # the source rows of each word, where it has several
 
     def __init__(
         self, vector_size: int, settings: Settings, on_disk: bool, progress: bool | Progress | None = None
@@ -264,6 +268,31 @@ class ModelState:
         self.fit_shared_weights()
         if weights is not None and self.weights is not None:
             self.weights[:, : self.vector_size] = weights
+
+    def restore(
+        self,
+        loaded: LoadedModel,
+        unk: str | None,
+        integers: bool,
+        combined_with: float = 0.0,
+        uncombined_rows: Sequence[int] = (),
+    ) -> None:
+        """Take everything from a model directory.
+
+        Parameters
+        ----------
+        loaded
+            The directory.
+        unk, integers, combined_with, uncombined_rows
+            As for `adopt`.
+        """
+        rows = loaded.vectors, loaded.output
+        weight = 0.0 if loaded.output is None else combined_with
+        self.adopt(loaded.words, loaded.counts, unk, *rows, integers, weight, loaded.positions, uncombined_rows)
+
+    def matrices(self) -> ModelMatrices:
+        """Return what a checkpoint or a saved model has of the matrices."""
+        return ModelMatrices(self.wv.vectors, self.output, self.shared_weights)
 
     def match_corpus(self, corpus: EncodedCorpus, progress: Progress) -> Vocabulary:
         """Return the vocabulary, with integers as keys if the corpus has them, and with counts if it had none."""

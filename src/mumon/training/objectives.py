@@ -175,6 +175,9 @@ class Objective:
         The record that takes its place where words are bags of rows (`subwords`); None if it has no use for them.
     has_bags
         Whether words are bags of rows. Kernels take the bags after the target matrix.
+    block_tokens
+        The most tokens of a block, the unit of work of a thread: some 10 ms of training, or more where a kernel has to
+        prepare one.
     source_boost
         By how much source rows learn faster than target rows where bags have this many rows on average.
     """
@@ -200,6 +203,7 @@ class Objective:
     positional: Objective | None = None
     with_bags: Objective | None = None
     has_bags: bool = False
+    block_tokens: int = 16_384
     source_boost: Callable[[ObjectiveOptions, float], float] = lambda options, rows: 1.0
 
 
@@ -381,6 +385,16 @@ def _bags_cbow_window_loss(source: Array, target: Array, window: Window, options
     return loss(source, target, window.bags, window.centre, window.context, noise, window.weights, mean)
 
 
+def _boost_source_rows(options: ObjectiveOptions, rows: float) -> float:
+    """Let source rows learn faster by the number of rows of a token, where the gradient was divided by it.
+
+    Otherwise a word's vector, the mean of its rows, would move that many times slower than a target row. With `exact`,
+    all rows learn alike: plain SGD.
+    """
+    divided = options.update == "correct" and not options.exact and not options.pool_rows
+    return max(rows, 1.0) if divided else 1.0
+
+
 def piece_bytes(options: ObjectiveOptions, columns: int) -> int:
     """Return the size of the vectors of the words of a piece of text, twice, with what belongs to each of them."""
     tokens = max(PIECE, options.batch) + 2 * min(options.window, MAX_SENTENCE)
@@ -412,6 +426,8 @@ BAGS_CBOW = Objective(
     window=_choose_cbow_window,
     target_weight=lambda options: 0.25 if _is_improved(options) else 0.0,
     has_bags=True,
+    block_tokens=65_536,
+    source_boost=_boost_source_rows,
 )
 
 
@@ -509,6 +525,8 @@ BAGS_SKIPGRAM = replace(
         _skipgram_buffer_bytes(options, columns) + (0 if options.exact else piece_bytes(options, columns))
     ),
     has_bags=True,
+    block_tokens=65_536,
+    source_boost=_boost_source_rows,
 )
 SKIPGRAM = replace(SKIPGRAM, variants=(*SKIPGRAM.variants, *BAGS_SKIPGRAM.variants), with_bags=BAGS_SKIPGRAM)
 

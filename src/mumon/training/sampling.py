@@ -129,8 +129,9 @@ def compute_row_rates(
 ) -> npt.NDArray[np.float32]:
     """Return the rate of each row as a multiple of alpha: ∝ share^-exponent, 1 at TYPICAL_SHARE, at most MOST_RATE.
 
-    A share is a part of all counts, or of `tokens` where a token counts for several rows. A rare word has few updates to get where it should be; a frequent one has many, and large ones would be noise. Where
-    all words are more frequent than TYPICAL_SHARE, the rarest learns at alpha.
+    A share is a part of all counts, or of `tokens` where a token counts for several rows. A rare word has few updates
+    to get where it should be; a frequent one has many, and large ones would be noise. Where all words are more frequent
+    than TYPICAL_SHARE, the rarest learns at alpha.
 
     >>> [round(float(rate), 2) for rate in compute_row_rates(np.array([937_500, 62_436, 63, 1]), 0.25)]
     [0.09, 0.18, 1.0, 2.83]

@@ -148,8 +148,9 @@ class TrainingSession:
         plan = self._model._describe_training(schedule)
         for name in NOT_OF_THE_RUN:
             del plan[name]
-        if not plan["positions"]:
-            del plan["positions"]  # unfinished runs of versions without the option have no such entry
+        for name in ("positions", "subwords", "pool_rows"):
+            if not plan.get(name):
+                plan.pop(name, None)  # unfinished runs of versions without the option have no such entry
         trained = state.source if run.history or run.tokens_before else None  # else the rows follow from the seed
         start = digest_start(state.vocabulary, trained) if run.unfinished is None else run.unfinished
         return {
@@ -199,8 +200,7 @@ class TrainingSession:
         self._model._count_corpus(corpus)
         unk = self._plan["unk"] if self._plan["unk"] in loaded.words else None
         integers = has_integer_keys(loaded.config, loaded.words, "the checkpoint")
-        rows = loaded.vectors, loaded.output  # not combined: a checkpoint has the source rows
-        self._state.adopt(loaded.words, loaded.counts, unk, *rows, integers, weights=loaded.positions)
+        self._state.restore(loaded, unk, integers)  # not combined: a checkpoint has the source rows
         share = 100 * position.tokens / (corpus.tokens * int(state.plan["epochs"]))
         self._progress.note(f"resuming at {share:.1f} % of the run, in epoch {len(position.history) + 1}")
         return schedule, position
@@ -259,15 +259,13 @@ class TrainingSession:
         if self._checkpoints is not None:
             source = CheckpointSource(
                 self._state.require_vocabulary(),
-                self._state.wv.vectors,
-                self._state.output,
+                self._state.matrices,
                 corpus,
                 runner.blocks,
                 self._plan,
                 self._run.schedule,
                 self._run.history,
                 self._model._describe_training,
-                self._state.shared_weights,
             )
             keeper = CheckpointKeeper(self._checkpoints, source, self._progress, position.tokens)
         watcher = CallbackWatcher(self._model, self._state, self._run, runner, self._request.callbacks)

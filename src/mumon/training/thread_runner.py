@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mumon.corpus import EncodedCorpus
+from mumon.corpus.subwords import Bags
 from mumon.errors import CorpusError, TrainingError
 from mumon.training.engine import Engine, TrainBlock, cut_blocks
 from mumon.training.run_state import RunPosition
@@ -48,6 +49,8 @@ class ThreadRunner:
         A factor for the steps of each source row: 0 freezes it.
     weights
         The weights that all words share, to train in place; by default all 1, for an objective that has any.
+    bags
+        The source rows of each word, for an objective that has bags.
     """
 
     def __init__(
@@ -60,11 +63,12 @@ class ThreadRunner:
         settings: Settings,
         locks: npt.NDArray[np.float32] | None = None,
         weights: Matrix | None = None,
+        bags: Bags | None = None,
     ) -> None:
         self.corpus, self.lookup, self.settings = corpus, lookup, settings
         self.source, self.target = source, target
-        self.engine = Engine(counts, source, target, settings, locks, weights)
-        self.bounds = cut_blocks(corpus.offsets)
+        self.engine = Engine(counts, source, target, settings, locks, weights, bags)
+        self.bounds = cut_blocks(corpus.offsets, settings.objective_record.block_tokens)
 
     @property
     def blocks(self) -> int:

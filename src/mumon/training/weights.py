@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from mumon.corpus.subwords import Subwords
 from mumon.kernels.layout import row_bytes, zeros_on_cache_lines
 from mumon.training.sampling import INITIAL, derive_seed
 from mumon.utils.progress import Progress
@@ -14,8 +16,20 @@ from mumon.utils.threads import share_work
 
 Matrix = npt.NDArray[np.float32]
 ReportRows = Callable[[int], None]  # called with the number of rows that were filled
+
 FILLED_NUMBERS = 1 << 15  # drawn at a time: they stay in the cache
 REPORTED_BYTES = 10**9  # a matrix of this size takes more than a moment to fill
+
+
+@dataclass(frozen=True)
+class ModelMatrices:
+    """What a saved model or a checkpoint has of its matrices, without padding (`formats.directory.save_model`)."""
+
+    vectors: Matrix
+    output: Matrix
+    positions: Matrix | None = None
+    own: Matrix | None = None
+    subwords: Subwords | None = None
 
 
 def allocate_matrix(rows: int, columns: int, on_disk: bool = False) -> Matrix:

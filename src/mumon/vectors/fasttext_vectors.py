@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mumon.corpus.subwords import encode_word
 from mumon.errors import FormatError
 from mumon.vectors.neighbours import Floats, scale_to_unit
 from mumon.vectors.word_vectors import Key, WordVectors
@@ -19,12 +20,12 @@ if TYPE_CHECKING:
 
 
 class FastTextVectors(WordVectors):
-    """WordVectors in which a word without a row still has a vector: the mean of its character n-grams.
+    """WordVectors in which any word has a vector: without a row of its own, the mean of its character n-grams.
 
-    As in gensim, `word in wv` is true of any word that is long enough for an n-gram, and all methods that look up
-    vectors accept it: `get_vector`, `most_similar`, `doesnt_match`, `wmdistance`, `vectors_for_all` and the like.
-    `has_index_for` says whether a word has a row of its own. Answers contain only words with rows, and `save` writes
-    only those.
+    As in gensim's FastTextKeyedVectors, `word in wv` is always true, and all methods that look up vectors accept any
+    word: `get_vector`, `most_similar`, `doesnt_match`, `wmdistance`, `vectors_for_all` and the like. A word too short
+    for an n-gram has a vector of zeros. `has_index_for` says whether a word has a row of its own. Answers contain only
+    words with rows.
 
     Parameters
     ----------
@@ -32,6 +33,8 @@ class FastTextVectors(WordVectors):
         As in `WordVectors`.
     subwords
         The rows of the n-grams; without them only words with a row have vectors.
+    own
+        The words' own rows, which are a part of their vectors, if they are known.
 
     Examples
     --------
@@ -50,9 +53,67 @@ class FastTextVectors(WordVectors):
         vectors: NDArray[Any],
         counts: NDArray[Any] | None = None,
         subwords: Subwords | None = None,
+        own: Floats | None = None,
     ) -> None:
         super().__init__(words, vectors, counts)
-        self.subwords = subwords
+        self.subwords, self._own = subwords, own
+        self.vectors_vocab_lockf = self.vectors_ngrams_lockf = np.ones(1, np.float32)
+
+    # ---- gensim's names for what n-grams there are
+
+    @property
+    def min_n(self) -> int:
+        """The least length of an n-gram."""
+        return 0 if self.subwords is None else self.subwords.minn
+
+    @property
+    def max_n(self) -> int:
+        """The greatest length of an n-gram."""
+        return 0 if self.subwords is None else self.subwords.maxn
+
+    @property
+    def bucket(self) -> int:
+        """The number of buckets that n-grams are hashed into."""
+        return 0 if self.subwords is None else self.subwords.ngrams.bucket
+
+    @property
+    def vectors_vocab(self) -> Floats:
+        """The words' own rows; where they are not known, what is left of the vectors without the n-grams."""
+        if self._own is not None:
+            return self._own
+        if self.subwords is None:
+            return self.vectors
+        return self.subwords.find_own_rows([encode_word(word) for word in self._list_words()], self.vectors)
+
+    @property
+    def vectors_ngrams(self) -> Floats:
+        """A row for each bucket; those of buckets that no word fell into are zeros.
+
+        With buckets to spare this is a copy. `wv.subwords.rows` has the rows that exist.
+        """
+        return np.zeros((0, self.vector_size), np.float32) if self.subwords is None else self.subwords.expand_rows()
+
+    @property
+    def buckets_word(self) -> list[NDArray[np.int64]]:
+        """The buckets of the n-grams of each word with a row."""
+        if self.subwords is None:
+            return [np.zeros(0, np.int64) for _ in self.index_to_key]
+        ids, owners = self.subwords.find_ngrams([encode_word(word) for word in self._list_words()])
+        return np.split(ids, np.searchsorted(owners, np.arange(1, len(self.index_to_key))))
+
+    def get_sentence_vector(self, sentence: Iterable[str]) -> Floats:
+        """Return the mean of the vectors of words, each scaled to length 1.
+
+        Parameters
+        ----------
+        sentence
+            The words.
+
+        Returns
+        -------
+        array of D float32
+        """
+        return self.get_mean_vector(list(sentence))
 
     @classmethod
     def of(cls, loaded: LoadedVectors) -> FastTextVectors:
@@ -61,7 +122,7 @@ class FastTextVectors(WordVectors):
         Parameters
         ----------
         loaded
-            Words, vectors and, from fastText's .bin, subwords.
+            Words, vectors and, from a model that has them, subwords.
 
         Returns
         -------
@@ -78,7 +139,7 @@ class FastTextVectors(WordVectors):
         *,
         mmap: str | None = None,
     ) -> FastTextVectors:
-        """Read fastText's .bin; other files hold no n-grams, so only their words have vectors.
+        """Read a model with n-grams, mumon's or fastText's .bin; in other files only words with rows have vectors.
 
         Parameters
         ----------
@@ -128,16 +189,20 @@ class FastTextVectors(WordVectors):
         return np.array(rows, np.float32).reshape(len(rows), self.vector_size)
 
     def _has_vector(self, key: object) -> bool:
-        return self.has_index_for(key) or (
-            isinstance(key, str) and self.subwords is not None and self.subwords.has_ngrams(key)
-        )
+        return self.has_index_for(key) or (isinstance(key, str) and self._composes)
+
+    @property
+    def _composes(self) -> bool:
+        return self.subwords is not None and self.subwords.ngrams.exist
 
     def _compose_vector(self, key: object) -> Floats | None:
-        """Return the vector of a word without a row; None for words that have one, and for those without n-grams."""
-        if not isinstance(key, str) or self.has_index_for(key) or self.subwords is None:
+        """Return the vector of a word without a row; None for words that have one, and if there are no n-grams."""
+        if not isinstance(key, str) or self.has_index_for(key) or self.subwords is None or not self._composes:
             return None
         vector = self.subwords.compute_vector(key)
-        if vector is not None and not np.isfinite(vector).all():
+        if vector is None:  # it is too short, or the end of a sentence
+            return np.zeros(self.vector_size, np.float32)
+        if not np.isfinite(vector).all():
             raise FormatError(f"the n-grams of {key[:60]!r} hold nan or inf; the model may be damaged")
         return vector
 

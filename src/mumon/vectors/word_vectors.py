@@ -20,6 +20,7 @@ from mumon.vectors.neighbours import Floats
 from mumon.vectors.similarity import Similarity
 
 if TYPE_CHECKING:
+    from mumon.corpus.subwords import Subwords
     from mumon.utils.progress import Progress
     from mumon.vectors.ann_index import Index
 
@@ -61,6 +62,7 @@ class WordVectors(Similarity, Mutation):
     """
 
     _subword_class: ClassVar[Any] = None  # FastTextVectors, a subclass, which sets this when it is defined
+    subwords: Subwords | None = None  # the n-grams that vectors of other words are made of: those of the subclass
 
     def vectors_for_all(
         self, keys: Iterable[Key], allow_inference: bool = True, copy_vecattrs: bool = False
@@ -268,7 +270,7 @@ class WordVectors(Similarity, Mutation):
         **options
             None: gensim's other options are for pickles, and are refused.
         """
-        from mumon.formats import write_vectors
+        from mumon.formats import choose_subword_format, write_vectors
 
         if options:
             raise OptionError(f"{next(iter(options))} is for pickles, and {NO_PICKLE}; leave it out")
@@ -276,12 +278,15 @@ class WordVectors(Similarity, Mutation):
             raise OptionError(f"a {type(path).__name__} was given where the name of a file is needed; {NO_PICKLE}")
         if format is None and Path(path).suffix.lower() in GENSIM_SUFFIXES:
             format = "mumon"
+        if format is None and self.subwords is not None:
+            format = choose_subword_format(path)
         lost = self._list_unsaved()
         if lost:
             log.warning("%s: left out %s: files of vectors hold words, vectors and counts only", path, ", ".join(lost))
         rows = self.next_index
         counts = None if self.counts is None else self.counts[:rows]
-        write_vectors(path, self._list_words(), self.vectors[:rows], counts, format, dtype, self.integer_keys)
+        keys = self._list_words()
+        write_vectors(path, keys, self.vectors[:rows], counts, format, dtype, self.integer_keys, self.subwords)
 
     @classmethod
     def load(
@@ -308,7 +313,7 @@ class WordVectors(Similarity, Mutation):
         Returns
         -------
         WordVectors
-            From fastText's .bin a `FastTextVectors`, which also has vectors for words that it has never seen.
+            From a model with n-grams a `FastTextVectors`, which also has vectors for words that it has never seen.
         """
         from mumon.formats import read_vectors
 
