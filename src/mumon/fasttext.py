@@ -16,7 +16,7 @@ from mumon.corpus.subwords import Ngrams
 from mumon.corpus.vocabulary import TrimRule, Vocabulary
 from mumon.errors import OptionError
 from mumon.formats.directory import load_model
-from mumon.training.memory import compute_training_bytes
+from mumon.training.memory import WORD_BYTES, compute_training_bytes
 from mumon.training.model_state import ModelState
 from mumon.training.settings import Settings
 from mumon.training.subword_state import SubwordState
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 BUCKETS = 2_000_000  # fastText's and gensim's
-NGRAMS_PER_WORD, ROWS_PER_WORD = 5, 26  # of 80,000 English words; fewer n-grams are new where there are more words
 
 
 class FastText(Word2Vec):
@@ -186,11 +185,10 @@ callbacks, max_final_vocab, shrink_windows
         dict
         """
         parts = super().estimate_memory(vocab_size, report)
+        parts["vocab"] = (len(self.wv) if vocab_size is None else vocab_size) * WORD_BYTES
         if vocab_size is None:
-            words, ngrams, members = len(self.wv), len(self._state.kept), len(self._state.bags.members)
-        else:
-            words, ngrams, members = vocab_size, *guess_ngrams(vocab_size, self._ngrams)
-        parts["total"] = compute_training_bytes(words, self.vector_size, self.settings, ngrams, members)
+            rows = len(self._state.kept), len(self._state.bags.members)
+            parts["total"] = compute_training_bytes(len(self.wv), self.vector_size, self.settings, *rows)
         parts["syn0_ngrams"] = parts["total"] - 2 * parts["vectors"] - parts["vocab"]
         return parts
 
@@ -248,23 +246,6 @@ callbacks, max_final_vocab, shrink_windows
         write_source(
             Path(path), replace(source, output=matrices.output, training=self._describe_training(self._run.schedule))
         )
-
-
-def guess_ngrams(words: int, ngrams: Ngrams) -> tuple[int, int]:
-    """Return how many n-grams, and how many rows in all, some words are likely to have.
-
-    Parameters
-    ----------
-    words
-        The number of words.
-    ngrams
-        Their lengths and buckets.
-    """
-    if not ngrams.exist:
-        return 0, words
-    lengths = (ngrams.max_n - max(ngrams.min_n, 1) + 1) / 4  # of the four from 3 to 6
-    filled = -np.expm1(-NGRAMS_PER_WORD * lengths * words / ngrams.bucket)  # several fall into one bucket
-    return int(ngrams.bucket * filled), int(words * ROWS_PER_WORD * max(lengths, 1))
 
 
 def load_trained(path: str | os.PathLike[str], **options: Any) -> Word2Vec:

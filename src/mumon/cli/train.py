@@ -29,6 +29,9 @@ def train(
     exact: o.Exact = None,
     cbow_sum: o.CbowSum = None,
     positions: o.Positions = None,
+    subwords: o.Subwords = None,
+    buckets: o.Buckets = None,
+    pool_rows: o.PoolRows = None,
     dim: o.Dim = None,
     window: o.Window = None,
     fixed_window: o.FixedWindow = None,
@@ -178,10 +181,11 @@ def _parse_size(estimate: bool, tokens: str | None, words: str | None, json: boo
 
 def _build_model(model_options: dict[str, Any], from_: str | None, progress: Progress) -> Word2Vec:
     """Return the untrained model of an estimate."""
-    from mumon.cli.train_run import open_model
-    from mumon.word2vec import Word2Vec
+    from mumon.cli.train_run import choose_class, open_model
 
-    return Word2Vec(progress=progress, **model_options) if from_ is None else open_model(from_, model_options, progress)
+    if from_ is not None:
+        return open_model(from_, model_options, progress)
+    return choose_class(model_options)(progress=progress, **model_options)
 
 
 def _show_estimate(

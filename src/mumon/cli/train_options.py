@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 from typing import Annotated, Any
 
 import typer
+
+from mumon.cli.options import parse_number
+from mumon.errors import OptionError
 
 
 class Update(str, Enum):
@@ -61,6 +65,19 @@ CbowSum = Annotated[bool | None, option("--cbow-sum", "Sum the context vectors i
 Positions = Annotated[
     int | None,
     option("--positions", "Learn weights of this many groups of distances to each side, e.g. 4 (default: 0).", min=0),
+]
+Subwords = Annotated[
+    str | None,
+    option(
+        "--subwords", "Learn vectors of character n-grams, e.g. 3-6: any word then has a vector.", metavar="MIN-MAX"
+    ),
+]
+Buckets = Annotated[
+    str | None,
+    option("--buckets", "With --subwords: rows that n-grams are hashed into (k, M) (default: 2M).", metavar="NUMBER"),
+]
+PoolRows = Annotated[
+    bool | None, option("--pool-rows", "With --subwords: average all rows of a window alike, as fastText does.")
 ]
 Dim = Annotated[int | None, option("--dim --vector-size", "Dimensions of the vectors (default: 100).", min=1)]
 Window = Annotated[
@@ -175,4 +192,22 @@ def build_model_options(options: dict[str, Any]) -> dict[str, Any]:
         chosen["cbow_mean"] = int(not chosen.pop("cbow_sum"))
     if "fixed_window" in chosen:
         chosen["shrink_windows"] = not chosen.pop("fixed_window")
+    if "subwords" in chosen:
+        chosen["min_n"], chosen["max_n"] = parse_lengths(chosen.pop("subwords"))
+        if "buckets" in chosen:
+            chosen["bucket"] = parse_number("--buckets", chosen.pop("buckets"))
+    elif "buckets" in chosen or "pool_rows" in chosen:
+        raise OptionError("--buckets and --pool-rows are about n-grams; add --subwords 3-6, or leave them out")
     return chosen
+
+
+def parse_lengths(text: str) -> tuple[int, int]:
+    """Read the least and greatest length of n-grams.
+
+    >>> parse_lengths("3-6"), parse_lengths("5")
+    ((3, 6), (5, 5))
+    """
+    found = re.fullmatch(r"(\d{1,3})(?:-(\d{1,3}))?", text.strip())
+    if found is None:
+        raise OptionError(f"--subwords is {text!r}; write the least and greatest length of n-grams, such as 3-6")
+    return int(found[1]), int(found[2] or found[1])

@@ -100,10 +100,9 @@ def _train(
     checkpoints: Checkpoints,
     progress: Progress,
 ) -> Word2Vec:
-    from mumon.word2vec import Word2Vec
-
     if from_ is None:
-        return Word2Vec(corpus_file=corpus, progress=progress, checkpoints=checkpoints, **model_options)
+        kind = choose_class(model_options)
+        return kind(corpus_file=corpus, progress=progress, checkpoints=checkpoints, **model_options)
     model = open_model(from_, model_options, progress)
     model.train(
         corpus_file=corpus,
@@ -115,6 +114,20 @@ def _train(
         checkpoints=checkpoints,
     )
     return model
+
+
+def choose_class(model_options: dict[str, Any]) -> type[Word2Vec]:
+    """Return the class that the options ask for: `FastText` for one with n-grams.
+
+    Parameters
+    ----------
+    model_options
+        Keyword arguments.
+    """
+    from mumon.fasttext import FastText
+    from mumon.word2vec import Word2Vec
+
+    return FastText if "min_n" in model_options else Word2Vec
 
 
 def open_model(from_: str, model_options: dict[str, Any], progress: Progress) -> Word2Vec:
@@ -130,14 +143,20 @@ def open_model(from_: str, model_options: dict[str, Any], progress: Progress) ->
         The reporter.
     """
     from mumon.corpus import TextOptions
+    from mumon.errors import OptionError
+    from mumon.fasttext import FastText, load_trained
+    from mumon.formats import detect
     from mumon.formats.directory import is_trainable
     from mumon.training.model_options import MODEL_OPTIONS
     from mumon.training.settings import Settings
-    from mumon.word2vec import Word2Vec
 
     if not Path(from_).is_dir() or not is_trainable(from_):
-        return Word2Vec.from_vectors(from_, progress=progress, **model_options)
-    model = Word2Vec.load(from_, matrices=model_options.get("matrices", "memory"), progress=progress)
+        if Path(from_).is_file() and detect(from_).name == "fasttext-bin" and "min_n" not in model_options:
+            return FastText.from_facebook(from_, progress=progress, **model_options)
+        return choose_class(model_options).from_vectors(from_, progress=progress, **model_options)
+    if "min_n" in model_options:
+        raise OptionError(f"the model {from_} keeps the n-grams that it has, if any; leave out --subwords")
+    model = load_trained(from_, matrices=model_options.get("matrices", "memory"), progress=progress)
     if "backend" in model_options:
         model.backend = model_options["backend"]
     before = model.settings

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mumon.corpus import EncodedCorpus
+from mumon.corpus.subwords import Ngrams
 from mumon.errors import PeerError
 from mumon.kernels import jit
 from mumon.training.settings import Settings
@@ -105,6 +106,10 @@ def _build_flags(settings: Settings) -> list[str]:
     names = ("objective", "update", "positions", "window", "negative", "shared_negatives", "batch")
     flags = [word for name in names for word in (f"--{name.replace('_', '-')}", str(chosen[name]))]
     flags += ["--exact"] * settings.exact + ["--cbow-sum"] * (not settings.cbow_mean)
+    if settings.subwords is not None:
+        ngrams = settings.subwords
+        flags += ["--subwords", f"{ngrams.min_n}-{ngrams.max_n}", "--buckets", str(ngrams.bucket)]
+        flags += ["--pool-rows"] * settings.pool_rows
     return [*flags, "--workers", str(settings.workers)]
 
 
@@ -131,7 +136,13 @@ def _run_measured(command: list[str], folder: Path, environment: dict[str, str])
 
 
 def save_trial_model(
-    words: Sequence[str], counts: npt.NDArray[np.int64], rows: int, columns: int, ending: str, folder: Path
+    words: Sequence[str],
+    counts: npt.NDArray[np.int64],
+    rows: int,
+    columns: int,
+    ending: str,
+    folder: Path,
+    ngrams: Ngrams | None = None,
 ) -> RowCost:
     """Build and save a small model, and measure it.
 
@@ -147,18 +158,23 @@ def save_trial_model(
         Of the file, which decides the format.
     folder
         Where it is written.
+    ngrams
+        The n-grams of words, in a model with subwords.
 
     Returns
     -------
     RowCost
         Bytes and seconds per row.
     """
+    from mumon.fasttext import FastText
     from mumon.word2vec import Word2Vec
 
     most = max(1, min(len(words), rows, SAVED_BYTES // (8 * columns)))
     chosen = np.linspace(0, len(words) - 1, most).astype(int)
     started = time.perf_counter()
-    model = Word2Vec(vector_size=columns, min_count=0, progress=False)
+    options: dict[str, Any] = {} if ngrams is None else asdict(ngrams)
+    kind = Word2Vec if ngrams is None else FastText
+    model = kind(vector_size=columns, min_count=0, progress=False, **options)
     model.build_vocab_from_freq({words[row]: int(counts[row]) for row in chosen})
     built = time.perf_counter()
     path = folder / f"saved{ending}"

@@ -121,7 +121,8 @@ def estimate(plan: TrainingPlan, progress: Progress | None = None) -> Estimate:
     with create_folder() as (folder, _):
         started = run_trial(corpus, columns, settings, sample.encoded, folder)
         names = [word.decode() for word in corpus.words[: text.words].to_pylist()]
-        saved = save_trial_model(names, corpus.counts, text.words, columns, find_ending(plan.output), folder)
+        ending = find_ending(plan.output)
+        saved = save_trial_model(names, corpus.counts, text.words, columns, ending, folder, settings.subwords)
     seconds = _estimate_seconds(plan, text, speed, started, saved)
     disk = _estimate_disk(plan, text, saved, seconds["training"])
     memory = _estimate_memory(plan, text, started)

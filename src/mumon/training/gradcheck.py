@@ -22,7 +22,7 @@ from mumon.training.settings import Settings
 from mumon.utils.validation import check_integer
 
 Array = npt.NDArray[np.float64]
-WORDS, SENTENCES = 12, 2
+WORDS, SENTENCES, SHARED_ROWS = 12, 2, 5
 STEP, TINY = 1e-5, 1e-9  # of a finite difference, and of a kernel's step, whose second order then vanishes
 WEIGHT_RATE = 100.0  # of shared weights, as a multiple of that step: they are near 1, where smaller steps lose digits
 MOST_WEIGHTS = 64
@@ -68,7 +68,7 @@ class Check:
 class Problem:
     """Random matrices, and sentences of C + 1 words in which every word is a centre and all others its context."""
 
-    source: Array
+    source: Array  # a row for each word, and more, of which bags are made
     target: Array
     weights: Array  # that all words share: more rows than any objective has
     ids: npt.NDArray[np.int32]
@@ -77,11 +77,16 @@ class Problem:
     alias: Any
     negative: int
     seed: np.uint64
+    bags: list[list[int]]  # the source rows of each word, for an objective that has bags
 
     def parameters(self, settings: Settings) -> list[Array]:
         """Return what the settings train: the two matrices, and the shared weights if there are any."""
-        rows = settings.objective_record.weight_rows(settings)
-        return [self.source, self.target, *([self.weights[:rows]] if rows else [])]
+        objective = settings.objective_record
+        rows, source = (
+            objective.weight_rows(settings),
+            self.source if objective.has_bags else self.source[: len(self.bags)],
+        )
+        return [source, self.target, *([self.weights[:rows]] if rows else [])]
 
     def contexts(self) -> list[list[int]]:
         """Return the places of the context words of every centre, relative to it."""
@@ -121,7 +126,8 @@ def check_gradients(
 
     >>> checks = list(check_gradients())
     >>> sorted({(check.objective, check.update) for check in checks if not check.passes})
-    [('CBOW', 'faulty'), ('CBOW, sum', 'faulty')]
+    [('CBOW', 'faulty'), ('CBOW with subwords', 'faulty'), ('CBOW with subwords, pooled', 'faulty'), \
+('CBOW, sum', 'faulty'), ('skip-gram with subwords', 'faulty')]
     >>> {round(check.factor, 4) for check in checks if (check.objective, check.update) == ('CBOW', 'faulty')}
     {5.0}
     """
@@ -161,12 +167,15 @@ def _make_problem(contexts: int, negative: int, dim: int, seed: int) -> Problem:
     length = contexts + 1
     ids = np.concatenate([random.permutation(max(WORDS, length))[:length] for _ in range(SENTENCES)])
     starts = np.arange(SENTENCES * length) // length * length
-    source, target = (random.normal(0, 0.3, (max(WORDS, length), dim)) for _ in range(2))
+    words = max(WORDS, length)
+    source, target = (random.normal(0, 0.3, (rows, dim)) for rows in (words + SHARED_ROWS, words))
+    # A word's own row, and some that it shares with others; one of them twice, as an n-gram may occur.
+    bags = [[w, *random.integers(words, words + SHARED_ROWS, w % 4).tolist(), *[words] * (w % 3)] for w in range(words)]
     weights = random.normal(1, 0.3, (MOST_WEIGHTS, dim))
-    chances = np.full(len(source), 1 / len(source))
+    chances = np.full(words, 1 / words)
     centres, left, right = (np.asarray(column, np.int32) for column in (ids, starts, starts + length))
     alias = build_alias_table(chances)
-    return Problem(source, target, weights, centres, left, right, alias, negative, np.uint64(seed + 1))
+    return Problem(source, target, weights, centres, left, right, alias, negative, np.uint64(seed + 1), bags)
 
 
 def _make_loss(problem: Problem, settings: Settings) -> Callable[[], float]:
@@ -183,7 +192,14 @@ def _make_loss(problem: Problem, settings: Settings) -> Callable[[], float]:
         sets = np.array(problem.draws(shared * -(-len(contexts) // batch))).reshape(-1, shared).tolist()
         noise = [[sets[i // batch]] * len(context) for i, context in enumerate(contexts)]
     windows = [
-        Window(int(problem.ids[i]), [int(problem.ids[i + offset]) for offset in offsets], offsets, noise[i], weights)
+        Window(
+            int(problem.ids[i]),
+            [int(problem.ids[i + offset]) for offset in offsets],
+            offsets,
+            noise[i],
+            weights,
+            problem.bags,
+        )
         for i, offsets in enumerate(contexts)
     ]
     source, target, *shared_weights = problem.parameters(settings)
@@ -194,8 +210,7 @@ def _take_step(problem: Problem, settings: Settings) -> list[Array]:
     """Return what the kernel takes from each matrix, per unit of its rate."""
     from mumon.training.engine import load_kernel
 
-    rows, dim = problem.source.shape
-    parameters = problem.parameters(settings)
+    parameters, dim = problem.parameters(settings), problem.source.shape[1]
     # Kernels read whole cache lines.
     matrices = [np.zeros((len(parameter), -(-dim // PADDING) * PADDING)) for parameter in parameters]
     for matrix, parameter in zip(matrices, parameters, strict=True):
@@ -204,7 +219,14 @@ def _take_step(problem: Problem, settings: Settings) -> list[Array]:
     columns = (problem.ids, problem.left, problem.right)
     source, target, *weights = matrices
     weight_rate = [WEIGHT_RATE] * len(weights)
-    kernel(source, target, *columns, problem.alias, np.ones(rows), TINY, problem.seed, *weights, *weight_rate)
+    bags: tuple[Any, ...] = ()
+    rates = np.ones(len(source))
+    if settings.objective_record.has_bags:
+        starts = np.cumsum([0, *map(len, problem.bags)])
+        middles = (starts[:-1] + starts[1:]) // 2  # half of the rows are frequent
+        bags = starts, middles, np.concatenate(problem.bags).astype(np.int32)
+        rates = np.ones((2, len(source)))
+    kernel(source, target, *columns, problem.alias, rates, TINY, problem.seed, *weights, *weight_rate, bags=bags)
     return [
         (before - after[:, :dim]) / (TINY * rate)
         for before, after, rate in zip(parameters, matrices, (1, 1, *weight_rate), strict=True)

@@ -5,8 +5,10 @@ Linux hands out memory that it does not have, and kills the process that then us
 
 from __future__ import annotations
 
+import math
 import shutil
 
+from mumon.corpus.subwords import Ngrams
 from mumon.errors import OutOfMemoryError
 from mumon.kernels.layout import row_bytes
 from mumon.training.mmap_matrix import MAKE_ROOM, OutOfDiskError, find_matrices_directory
@@ -17,6 +19,7 @@ from mumon.utils.progress import Progress
 REPORTED_BYTES = 10**9  # less is no surprise on any machine
 # A word's part in dictionaries, in noise and rate tables, and in what saving writes at once; measured with short words.
 WORD_BYTES = 480
+NGRAMS_PER_WORD, ROWS_PER_WORD = 5, 26  # of 80,000 English words; German has as many n-grams and 40 rows
 MEMBER_BYTES = 40  # of one row in the bag of a word: as it is kept, and while bags are built and sorted
 
 
@@ -74,7 +77,29 @@ def _check_disk(needed: int, matrices: str) -> None:
         )
 
 
-def compute_training_bytes(words: int, columns: int, settings: Settings, ngrams: int = 0, members: int = 0) -> int:
+def guess_ngrams(words: int, ngrams: Ngrams) -> tuple[int, int]:
+    """Return how many n-grams, and how many rows in all bags, some words are likely to have.
+
+    Parameters
+    ----------
+    words
+        The number of words.
+    ngrams
+        Their lengths and buckets.
+
+    >>> guess_ngrams(78_287, Ngrams(3, 6, 2_000_000))  # English: 354,585 and 2,002,378
+    (355518, 2035462)
+    """
+    if not ngrams.exist:
+        return 0, words
+    lengths = (ngrams.max_n - max(ngrams.min_n, 1) + 1) / 4  # of the four from 3 to 6
+    filled = -math.expm1(-NGRAMS_PER_WORD * lengths * words / ngrams.bucket)  # several fall into one bucket
+    return int(ngrams.bucket * filled), int(words * ROWS_PER_WORD * max(lengths, 1))
+
+
+def compute_training_bytes(
+    words: int, columns: int, settings: Settings, ngrams: int | None = None, members: int | None = None
+) -> int:
     """Return the bytes that a model takes while it is trained, beyond its corpus and Python itself.
 
     Parameters
@@ -84,9 +109,13 @@ def compute_training_bytes(words: int, columns: int, settings: Settings, ngrams:
     settings
         Of the training.
     ngrams, members
-        With subwords, how many n-grams have rows, and how many rows all words have together.
+        With subwords, how many n-grams have rows, and how many rows all words have together; by default a guess.
     """
     objective = settings.objective_record
+    if settings.subwords is None:
+        ngrams = members = 0
+    elif ngrams is None or members is None:
+        ngrams, members = guess_ngrams(words, settings.subwords)
     shared, buffers = objective.weight_rows(settings), objective.buffer_bytes(settings, columns)
     rows = 2 * words + shared + ngrams
     if objective.has_bags:
