@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 BUCKETS = 2_000_000  # fastText's and gensim's
+NGRAM_OPTIONS = {"min_n", "max_n", "bucket", "pool_rows"}
 
 
 class FastText(Word2Vec):
@@ -264,3 +265,27 @@ def load_trained(path: str | os.PathLike[str], **options: Any) -> Word2Vec:
     """
     has_subwords = load_model(path, output=False).config.get("subwords") is not None
     return (FastText if has_subwords else Word2Vec).load(path, **options)
+
+
+def choose_class(options: Mapping[str, Any]) -> type[Word2Vec]:
+    """Return the class that options ask for: `FastText` if one of them is about n-grams.
+
+    Parameters
+    ----------
+    options
+        Keyword arguments.
+    """
+    return FastText if NGRAM_OPTIONS & options.keys() else Word2Vec
+
+
+def make_model(sentences: Sentences | None = None, **options: Any) -> Word2Vec:
+    """Make a model of the class that the options ask for.
+
+    Parameters
+    ----------
+    sentences
+        As in `Word2Vec`.
+    **options
+        Those of `Word2Vec` or `FastText`.
+    """
+    return choose_class(options)(sentences, **options)

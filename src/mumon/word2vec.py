@@ -908,11 +908,8 @@ class Word2Vec:
 
     def _describe_training(self, schedule: Schedule) -> dict[str, Any]:
         """Return what a saved model says of its training."""
-        settings = asdict(self.settings)
-        if settings["subwords"] is None:  # a folder without them is as it always was
-            del settings["subwords"], settings["pool_rows"]
         return {
-            **settings,
+            **self.settings.to_json(),
             **asdict(self.text),
             **{name: getattr(self, name) for name in MODEL_OPTIONS},
             "alpha": self._run.given_alpha,  # null if the rule chose it: it will again

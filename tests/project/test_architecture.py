@@ -23,6 +23,7 @@ LAYERS = [
     {"training"},
     {"distributed"},
     {"word2vec"},
+    {"fasttext"},
     {"phrases", "estimate", "evaluation", "integrations"},
     {"models"},
     {"experiments"},

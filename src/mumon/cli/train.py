@@ -181,11 +181,12 @@ def _parse_size(estimate: bool, tokens: str | None, words: str | None, json: boo
 
 def _build_model(model_options: dict[str, Any], from_: str | None, progress: Progress) -> Word2Vec:
     """Return the untrained model of an estimate."""
-    from mumon.cli.train_run import choose_class, open_model
+    from mumon.cli.train_run import open_model
+    from mumon.fasttext import make_model
 
     if from_ is not None:
         return open_model(from_, model_options, progress)
-    return choose_class(model_options)(progress=progress, **model_options)
+    return make_model(progress=progress, **model_options)
 
 
 def _show_estimate(

@@ -100,9 +100,10 @@ def _train(
     checkpoints: Checkpoints,
     progress: Progress,
 ) -> Word2Vec:
+    from mumon.fasttext import make_model
+
     if from_ is None:
-        kind = choose_class(model_options)
-        return kind(corpus_file=corpus, progress=progress, checkpoints=checkpoints, **model_options)
+        return make_model(corpus_file=corpus, progress=progress, checkpoints=checkpoints, **model_options)
     model = open_model(from_, model_options, progress)
     model.train(
         corpus_file=corpus,
@@ -114,20 +115,6 @@ def _train(
         checkpoints=checkpoints,
     )
     return model
-
-
-def choose_class(model_options: dict[str, Any]) -> type[Word2Vec]:
-    """Return the class that the options ask for: `FastText` for one with n-grams.
-
-    Parameters
-    ----------
-    model_options
-        Keyword arguments.
-    """
-    from mumon.fasttext import FastText
-    from mumon.word2vec import Word2Vec
-
-    return FastText if "min_n" in model_options else Word2Vec
 
 
 def open_model(from_: str, model_options: dict[str, Any], progress: Progress) -> Word2Vec:
@@ -144,7 +131,7 @@ def open_model(from_: str, model_options: dict[str, Any], progress: Progress) ->
     """
     from mumon.corpus import TextOptions
     from mumon.errors import OptionError
-    from mumon.fasttext import FastText, load_trained
+    from mumon.fasttext import FastText, choose_class, load_trained
     from mumon.formats import detect
     from mumon.formats.directory import is_trainable
     from mumon.training.model_options import MODEL_OPTIONS

@@ -18,11 +18,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mumon.corpus.subwords import Subwords
 from mumon.errors import MumonError, OptionError
 from mumon.formats.base import (
     Counts,
@@ -36,6 +35,9 @@ from mumon.formats.base import (
 )
 from mumon.formats.detection import COMPRESSED_SUFFIXES, detect_format_name
 from mumon.formats.paired_files import METADATA_ENDING, WORDS_ENDING, check_pair, name_side_file
+
+if TYPE_CHECKING:
+    from mumon.corpus.subwords import Subwords
 
 ALL_DTYPES = ("float32", "float16", "int8")
 
@@ -55,7 +57,7 @@ class Format:
     open
         Opens a file, or its first rows only, as a `Source`.
     write
-        Writes a `Source` with numbers of a dtype; None for a format that mumon only reads.
+        Writes a `Source` with numbers of a dtype.
     dtypes
         The kinds of numbers that the format can hold.
     side
@@ -66,7 +68,7 @@ class Format:
     extensions: tuple[str, ...]
     description: str
     open: Callable[[Path, int | None], AbstractContextManager[Source]]
-    write: Callable[[Path, Source, str], None] | None
+    write: Callable[[Path, Source, str], None]
     dtypes: tuple[str, ...] = ("float32",)
     side: str = ""
 
@@ -81,9 +83,8 @@ def _import_lazily(module: str, function: str) -> Callable[..., Any]:
 def _make_format(
     name: str, extensions: str, description: str, module: str, kind: str = "source", **options: Any
 ) -> Format:
-    write = _import_lazily(module, f"write_{kind}") if extensions else None
-    endings = tuple(extensions.split(" ")) if extensions else ()
-    return Format(name, endings, description, _import_lazily(module, f"open_{kind}"), write, **options)
+    opened, written = (_import_lazily(module, f"{verb}_{kind}") for verb in ("open", "write"))
+    return Format(name, tuple(extensions.split(" ")), description, opened, written, **options)
 
 
 FORMATS: dict[str, Format] = {
@@ -241,7 +242,6 @@ def write_source(target: Path, source: Source, format: Format, dtype: str = "flo
     dtype
         How numbers are written.
     """
-    assert format.write is not None, format.name
     format.write(target, source, dtype)
 
 
@@ -262,15 +262,12 @@ def format_for(path: str | os.PathLike[str], format: str | None = None) -> Forma
     Raises
     ------
     OptionError
-        If there is no such format, or mumon cannot write it.
+        If there is no such format.
     """
     target = Path(path)
     if target.suffix.lower() in COMPRESSED_SUFFIXES:
         raise OptionError(f"mumon writes no {target.suffix} files; write {target.stem} and compress it afterwards")
-    chosen = _find_by_extension(target) if format is None else _find_format(format)
-    if chosen.write is None:
-        raise OptionError(f"mumon reads {chosen.name} and does not write it; choose one of the {_list_writable()}")
-    return chosen
+    return _find_by_extension(target) if format is None else _find_format(format)
 
 
 def choose_subword_format(path: str | os.PathLike[str]) -> str | None:
@@ -374,5 +371,5 @@ def _find_by_extension(path: Path) -> Format:
 
 
 def _list_writable() -> str:
-    names = (f"{entry.name} ({' '.join(filter(None, entry.extensions))})" for entry in FORMATS.values() if entry.write)
+    names = (f"{entry.name} ({' '.join(filter(None, entry.extensions))})" for entry in FORMATS.values())
     return ", ".join(names)

@@ -28,13 +28,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mumon import __version__
-from mumon.corpus.subwords import Ngrams, Subwords
 from mumon.errors import FormatError, OptionError, to_one_line
 from mumon.formats.base import (
     Counts,
@@ -57,6 +56,9 @@ from mumon.formats.tensors import (
 )
 from mumon.utils.atomic import CONFIG_NAME, FORMAT_MARKER, atomic_directory
 from mumon.utils.strict_json import parse
+
+if TYPE_CHECKING:
+    from mumon.corpus.subwords import Subwords
 
 FORMAT_VERSION = 1
 VOCAB_NAME = "vocab.json"
@@ -400,6 +402,8 @@ def _read_subwords(options: Any, tensors: Tensors, directory: Path) -> Subwords 
     rows, kept = tensors.ngrams, tensors.buckets
     if rows is None and options is None:
         return None
+    from mumon.corpus.subwords import Ngrams, Subwords  # other vectors do without the corpus package
+
     try:
         ngrams = Ngrams(**options)
     except (TypeError, OptionError) as error:

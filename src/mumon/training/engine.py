@@ -135,11 +135,11 @@ class Engine:
                 ids, left, right,
             )  # fmt: skip
             weights = (self.weights,) if len(self.weights) else ()
-            bags = () if self.bags is None else (self.bags.starts, self.middles, self.bags.members)
+            bags = {} if self.bags is None else {"bags": (self.bags.starts, self.middles, self.bags.members)}
             loss, counted = self._kernel(
                 self.source, self.target, ids[:n], left[:n], right[:n], self.alias,
                 self.rates, np.float32(alpha),
-                derive_block_seed(settings.seed, epoch, number, NOISE), *weights, bags=bags,
+                derive_block_seed(settings.seed, epoch, number, NOISE), *weights, **bags,
             )  # fmt: skip
             if seen is not None:
                 seen(ids[:n])

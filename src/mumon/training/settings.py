@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 from mumon.corpus.subwords import Ngrams
 from mumon.errors import OptionError
@@ -73,6 +73,13 @@ class Settings:
         if self.target_weight is not None:
             object.__setattr__(self, "target_weight", check_float("target_weight", self.target_weight, least=0))
         object.__setattr__(self, "sample", check_float("sample", self.sample, least=0))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the settings as a saved model has them; without subwords, these are left out."""
+        settings = asdict(self)
+        if self.subwords is None:
+            del settings["subwords"], settings["pool_rows"]
+        return settings
 
     @property
     def objective_record(self) -> Objective:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import secrets
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from mumon.experiments.sweep.runs import Run
 from mumon.experiments.sweep.space import Options
+from mumon.fasttext import make_model
 from mumon.training.model_options import MODEL_OPTIONS
 from mumon.training.settings import Settings
 from mumon.utils.atomic import CONFIG_NAME
@@ -78,8 +79,8 @@ class ModelStore:
 
     def _expect_signature(self, run: Run) -> dict[str, Any]:
         """Return the settings that the saved model of a run must have."""
-        model = Word2Vec(seed=run.seed, **self._fixed, **run.options)
-        settings = {**asdict(model.settings), **{name: getattr(model, name) for name in MODEL_OPTIONS}}
+        model = make_model(seed=run.seed, **self._fixed, **run.options)
+        settings = {**model.settings.to_json(), **{name: getattr(model, name) for name in MODEL_OPTIONS}}
         return _select_settings({**settings, "vector_size": model.vector_size})
 
 

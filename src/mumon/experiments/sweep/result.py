@@ -18,7 +18,8 @@ from mumon.utils.strict_json import parse
 
 if TYPE_CHECKING:
     from mumon.evaluation.report import Score
-    from mumon.word2vec import Word2Vec
+    from mumon.fasttext import load_trained
+from mumon.word2vec import Word2Vec
 
 RESULT_NAME = "result.json"
 FLAGS = {"alpha": "--lr", "min_alpha": "--min-lr", "vector_size": "--dim", "max_final_vocab": "--max-vocab"}
@@ -146,9 +147,8 @@ class SweepResult:
 
     def model(self) -> Word2Vec:
         """Load the best model."""
-        from mumon.word2vec import Word2Vec
 
-        return Word2Vec.load(self.folder / self.tested[0].model)
+        return load_trained(self.folder / self.tested[0].model)
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain lists and dictionaries; nan becomes None."""

@@ -34,8 +34,8 @@ from mumon.experiments.sweep.selection import (
     list_wanted_runs,
 )
 from mumon.experiments.sweep.space import Options, find_swept_options, format_value
+from mumon.fasttext import make_model
 from mumon.utils.progress import Progress
-from mumon.word2vec import Word2Vec
 
 if TYPE_CHECKING:
     from mumon.evaluation.tasks import Task
@@ -72,7 +72,7 @@ class Runner:
         self.fixed, self.compare, self.progress = fixed, compare, progress
         self.configurations = plan.list_configurations()
         # Creating the models checks their options.
-        models = [Word2Vec(seed=plan.seeds[0], **fixed, **options) for options in self.configurations]
+        models = [make_model(seed=plan.seeds[0], **fixed, **options) for options in self.configurations]
         self.epochs = [model.epochs for model in models]
         check_coverage(tasks, corpus, min(model.min_count for model in models))
         self.dev_tasks = [select_half(task, "dev") for task in tasks]
@@ -148,7 +148,7 @@ class Runner:
         """Train and score one run. If its model may be needed, it is saved before the line of the run is written."""
         started = time.perf_counter()
         try:
-            model = Word2Vec(self.corpus, seed=seed, progress=self.overall, **self.fixed, **options)
+            model = make_model(self.corpus, seed=seed, progress=self.overall, **self.fixed, **options)
         except (TrainingError, CorpusError) as error:  # it diverged, or its vocabulary is empty; the others continue
             run = Run(options, seed, seconds=time.perf_counter() - started, failed=str(error))
         else:
@@ -180,7 +180,7 @@ class Runner:
     def _train_again(self, run: Run) -> None:
         options = format_options(run.options, find_swept_options(self.plan.space))
         self.progress.note(f"the model of {options} is no longer in {self.folder}; training it again")
-        model = Word2Vec(self.corpus, seed=run.seed, progress=self.progress, **self.fixed, **run.options)
+        model = make_model(self.corpus, seed=run.seed, progress=self.progress, **self.fixed, **run.options)
         self.models.save(run, model)
         self._arrange()
 

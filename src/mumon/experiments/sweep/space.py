@@ -27,6 +27,9 @@ WHOLE_NUMBERS = {
     "epochs": 1,
     "window": 1,
     "positions": 0,
+    "min_n": 0,
+    "max_n": 0,
+    "bucket": 0,
     "negative": 1,
     "shared_negatives": 1,
     "batch": 1,
@@ -45,7 +48,7 @@ REAL_NUMBERS = {
 # Other reals are magnitudes and drawn by their logarithms.
 LINEAR_RANGES = ("ns_exponent", "rate_exponent", "target_weight")
 ZERO_ONE_SWITCHES = ("sg", "cbow_mean")  # which gensim writes as 0 and 1
-SWITCHES = (*ZERO_ONE_SWITCHES, "exact", "shrink_windows", "shuffle")
+SWITCHES = (*ZERO_ONE_SWITCHES, "exact", "pool_rows", "shrink_windows", "shuffle")
 TEXT_VALUED = ("objective", "update", "unk")
 SWEEPABLE = (
     *("alpha", *WHOLE_NUMBERS, *(name for name in REAL_NUMBERS if name != "alpha")),

@@ -73,9 +73,13 @@ class Model:
             return None
         return word if isinstance(word, str) and word in self else None
 
+    def composes(self, word: str) -> bool:
+        """Return whether a word has no row and yet a vector, made of its n-grams."""
+        return word not in self and not self.numbered and word in self.wv
+
     def find_key(self, word: str) -> Any:
         """Return the key that the vectors have for a word."""
-        return self.wv.index_to_key[self.find_row(word)]
+        return word if self.composes(word) else self.wv.index_to_key[self.find_row(word)]
 
     def select_vectors(self, rows: NDArray[np.int64]) -> Floats:
         """Return some rows of the matrix."""

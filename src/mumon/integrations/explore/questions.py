@@ -104,6 +104,8 @@ def compute_similarity(model: Model, first: str, second: str) -> float:
 
 
 def _describe_word(model: Model, word: str) -> dict[str, Any]:
+    if model.composes(word):
+        return {"word": word, "rank": None, "count": None}
     row = model.find_row(word)
     return {"word": word, "rank": int(model.ranks[row]) + 1, "count": model.find_count(row)}
 
