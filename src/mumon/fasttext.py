@@ -16,7 +16,8 @@ from mumon.corpus.subwords import Ngrams
 from mumon.corpus.vocabulary import TrimRule, Vocabulary
 from mumon.errors import OptionError
 from mumon.formats.directory import load_model
-from mumon.training.memory import WORD_BYTES, compute_training_bytes
+from mumon.kernels.layout import row_bytes
+from mumon.training.memory import MEMBER_BYTES, compute_training_bytes, guess_ngrams
 from mumon.training.model_state import ModelState
 from mumon.training.settings import Settings
 from mumon.training.subword_state import SubwordState
@@ -184,13 +185,25 @@ callbacks, max_final_vocab, shrink_windows
         Returns
         -------
         dict
+            The parts and their "total": "vectors", which are made of the words' own rows ("syn0_vocab") and of those of
+            n-grams ("syn0_ngrams", only for buckets that words fall into), the lists of which rows belong to which word
+            ("buckets_word"), the target rows ("syn1neg"), and all else ("vocab").
+
+        >>> parts = FastText(vector_size=100, workers=1).estimate_memory(1_000_000)
+        >>> parts["total"] == sum(parts.values()) - parts["total"], parts["syn0_ngrams"] / parts["vectors"]
+        (True, 1.835831)
         """
         parts = super().estimate_memory(vocab_size, report)
-        parts["vocab"] = (len(self.wv) if vocab_size is None else vocab_size) * WORD_BYTES
         if vocab_size is None:
-            rows = len(self._state.kept), len(self._state.bags.members)
-            parts["total"] = compute_training_bytes(len(self.wv), self.vector_size, self.settings, *rows)
-        parts["syn0_ngrams"] = parts["total"] - 2 * parts["vectors"] - parts["vocab"]
+            words, ngrams, members = len(self.wv), len(self._state.kept), len(self._state.bags.members)
+        else:
+            words, (ngrams, members) = vocab_size, guess_ngrams(vocab_size, self._ngrams)
+        parts["syn0_vocab"] = parts["vectors"]
+        parts["syn0_ngrams"] = ngrams * row_bytes(self.vector_size)
+        parts["buckets_word"] = members * MEMBER_BYTES
+        parts["total"] = compute_training_bytes(words, self.vector_size, self.settings, ngrams, members)
+        matrices = 3 * parts["vectors"] + parts["syn0_ngrams"]
+        parts["vocab"] = parts["total"] - matrices - parts["buckets_word"]
         return parts
 
     @classmethod
@@ -203,6 +216,9 @@ callbacks, max_final_vocab, shrink_windows
     @classmethod
     def from_facebook(cls, path: str | os.PathLike[str], **options: Any) -> Self:
         """Make a model from fastText's own .bin, with all that further training needs.
+
+        Its vectors are the file's, and stay means of rows when they are trained further or saved: `target_weight` is 0
+        unless you give it.
 
         Parameters
         ----------
@@ -221,6 +237,7 @@ callbacks, max_final_vocab, shrink_windows
         settings = saved.settings
         names = ("window", "epochs", "min_count", "negative", "bucket", "min_n", "max_n", "sample")
         read = {name: settings[name] for name in names} | {"sg": int(settings["model"] == SKIPGRAM_MODEL)}
+        read["target_weight"] = 0.0
         model = cls(vector_size=int(settings["dim"]), **{**read, **options})  # type: ignore[arg-type]
         rows = saved.subwords
         there = np.flatnonzero(rows.rows.any(axis=1)).astype(np.int32)  # the others are as if they had no row

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from mumon.errors import OptionError
-from mumon.formats import FORMATS, base, npy, npz, parquet, read_vectors, text_rows, word2vec, write_vectors
+from mumon.formats import FORMATS, base, fasttext, npy, npz, parquet, read_vectors, text_rows, word2vec, write_vectors
 from mumon.formats.conversion import convert
 from mumon.utils import atomic, compression
 from mumon.utils.progress import Progress
@@ -98,6 +98,7 @@ def test_a_conversion_takes_the_memory_of_a_block_not_of_the_matrix(tmp_path, mo
         (word2vec, "CHUNK_BYTES", 1 << 16), (npz, "BLOCK_BYTES", 1 << 16), (npy, "BLOCK_BYTES", 1 << 16),
         (parquet, "BATCH_NUMBERS", 1 << 14), (parquet, "GROUP_NUMBERS", 1 << 14), (base, "BLOCK_NUMBERS", 1 << 14),
         (text_rows, "BLOCK_BYTES", 1 << 16), (atomic, "BUFFER_BYTES", 1 << 14), (compression, "BUFFER_BYTES", 1 << 14),
+        (fasttext, "ROWS_AT_ONCE", 32), (fasttext, "CHUNK_BYTES", 1 << 14),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, size)
     vectors = np.random.default_rng(0).random((1200, 512), np.float32)

@@ -270,20 +270,23 @@ def format_for(path: str | os.PathLike[str], format: str | None = None) -> Forma
     return _find_by_extension(target) if format is None else _find_format(format)
 
 
-def choose_subword_format(path: str | os.PathLike[str]) -> str | None:
-    """Return the format of a model with n-grams that an extension names otherwise: .bin is fastText's, not word2vec's.
+def choose_subword_format(path: str | os.PathLike[str], subwords: Subwords | None) -> str | None:
+    """Return the format of vectors with n-grams that an extension names otherwise: .bin is fastText's, not word2vec's.
 
     Parameters
     ----------
     path
         The file to write.
+    subwords
+        The n-grams, if there are any.
 
     Returns
     -------
     str or None
         None if the extension should choose.
     """
-    return "fasttext-bin" if Path(path).suffix.lower() == ".bin" else None
+    has_ngrams = subwords is not None and subwords.ngrams.exist
+    return "fasttext-bin" if has_ngrams and Path(path).suffix.lower() == ".bin" else None
 
 
 def writable(path: str | os.PathLike[str], format: str | None, dtype: str) -> Format:

@@ -60,9 +60,9 @@ def convert(
     >>> convert(folder / "v.txt", folder / "v.npz", dtype="float16")
     Conversion(format='npz', dim=3, dtype='float16', rows=2)
     """
-    if to_format is None and choose_subword_format(target) is not None:
+    if to_format is None and Path(target).suffix.lower() == ".bin":
         with open_vectors(source, from_format, 1) as vectors:
-            to_format = None if vectors.subwords is None else choose_subword_format(target)
+            to_format = choose_subword_format(target, vectors.subwords)
     chosen = writable(target, to_format, dtype)
     check_target(target, to_format)
     is_model = from_format in (None, "mumon") and detect(source).name == "mumon"

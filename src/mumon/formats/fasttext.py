@@ -11,7 +11,9 @@ Labels of a classifier are left out.
 
 from __future__ import annotations
 
+import shutil
 import struct
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -158,31 +160,38 @@ def write_source(path: Path, source: Source, dtype: str = "float32") -> None:
         "float32", the only one.
     """
     subwords = source.subwords or Subwords(np.zeros((0, source.dim), np.float32), 0, 0)
-    ngrams, words, counts, rows = subwords.ngrams, [], [], []
-    for block in source.blocks:
-        names = [encode_word(word) for word in block.words]
-        words += names
-        counts.append(np.ones(len(names), np.int64) if block.counts is None else block.counts)
-        rows.append(subwords.find_own_rows(names, block.vectors))
-    total = np.concatenate(counts)
-    for row, word in enumerate(words):
-        if b"\0" in word:
-            raise FormatError(f"word {row + 1} has a byte 0, which ends words in fastText's files; rename it")
-    with atomic_file(path) as file:
+    ngrams = subwords.ngrams
+    # Words come before rows in the file, and together from the source: rows wait in a file of their own.
+    with atomic_file(path) as file, tempfile.TemporaryFile(dir=Path(path).resolve().parent) as rows:
         file.write(MAGIC + struct.pack("<i", VERSIONS[-1]) + _pack_settings(source, ngrams))
-        file.write(SIZES_FIELDS.pack(len(words), len(words), 0, int(total.sum()), -1))
-        for word, count in zip(words, total.tolist(), strict=True):
+        words, counts = _write_own_rows(rows, source, subwords)
+        file.write(SIZES_FIELDS.pack(len(words), len(words), 0, int(counts.sum()), -1))
+        for word, count in zip(words, counts.tolist(), strict=True):
             file.write(word + b"\0" + ENTRY_FIELDS.pack(count, 0))
         file.write(MATRIX_FIELDS.pack(False, len(words) + ngrams.bucket, source.dim))
-        for own in rows:
-            file.write(np.ascontiguousarray(own, "<f4").data)
+        rows.seek(0)
+        shutil.copyfileobj(rows, file)
         _write_ngrams(file, subwords)
         file.write(MATRIX_FIELDS.pack(False, len(words), source.dim))
-        output = (
-            np.zeros((len(words), source.dim), np.float32) if source.output is None else source.output[: len(words)]
-        )
         for start in range(0, len(words), ROWS_AT_ONCE):
-            file.write(np.ascontiguousarray(output[start : start + ROWS_AT_ONCE], "<f4").data)
+            some, output = min(ROWS_AT_ONCE, len(words) - start), source.output
+            part = np.zeros((some, source.dim), "<f4") if output is None else output[start : start + some]
+            file.write(np.ascontiguousarray(part, "<f4").data)
+
+
+def _write_own_rows(file: IO[bytes], source: Source, subwords: Subwords) -> tuple[list[bytes], Counts]:
+    """Write the own rows of words; return the words and counts, 1 where they are not known."""
+    words: list[bytes] = []
+    counts = [np.zeros(0, np.int64)]
+    for block in source.blocks:
+        names = [encode_word(word) for word in block.words]
+        for row, word in enumerate(names, len(words) + 1):
+            if b"\0" in word:
+                raise FormatError(f"word {row} has a byte 0, which ends words in fastText's files; rename it")
+        words += names
+        counts.append(np.ones(len(names), np.int64) if block.counts is None else block.counts)
+        file.write(np.ascontiguousarray(subwords.find_own_rows(names, block.vectors), "<f4").data)
+    return words, np.concatenate(counts)
 
 
 def _pack_settings(source: Source, ngrams: Ngrams) -> bytes:

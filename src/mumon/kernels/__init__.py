@@ -1,7 +1,7 @@
 """Numba kernels: arrays and scalars in, counters out. No other package imports numba.
 
-Training: `windows` subsamples and draws windows; `cbow`, `positions` and `skipgram` update the matrices, and `bags` does
-so where a token has several rows; `reference` has their equations in plain Python. They are built from
+Training: `windows` subsamples and draws windows; `cbow`, `positions` and `skipgram` update the matrices, `bags` where a
+token has several rows; `reference` has their equations in plain Python. They are built from
 `negative_sampling` (the step of a vector with its target and noise words), `products` (matrix products with noise
 words), `row_ops` (operations on rows), `simd` (LLVM's vectors), `noise` (noise words), `numerics` (random bits, the
 sigmoid) and `layout` (how rows are placed in memory). Text:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mumon.corpus.subwords import Ngrams, encode_word
+from mumon.errors import OptionError
 from mumon.fasttext import FastText
 from mumon.vectors.fasttext_vectors import FastTextVectors as FastTextKeyedVectors
 
@@ -29,12 +31,13 @@ def load_facebook_model(path: str | os.PathLike[str], encoding: str = "utf-8") -
     path
         The file.
     encoding
-        "utf-8", the encoding of all such files; words with other bytes are read with replacement characters.
+        "utf-8", the only one, in which fastText hashes n-grams; other bytes become replacement characters.
 
     Returns
     -------
     FastText
     """
+    _check_encoding(encoding)
     return FastText.from_facebook(path)
 
 
@@ -52,6 +55,7 @@ def load_facebook_vectors(path: str | os.PathLike[str], encoding: str = "utf-8")
     -------
     FastTextVectors
     """
+    _check_encoding(encoding)
     return FastTextKeyedVectors.load(path, "fasttext-bin")
 
 
@@ -70,9 +74,16 @@ def save_facebook_model(
         The model.
     path
         The file to write.
-    encoding, lr_update_rate, word_ngrams
-        Accepted because gensim has them; only their defaults are written.
+    encoding
+        As for `load_facebook_model`.
+    lr_update_rate
+        Accepted because gensim has it; fastText's 100 is written, which is how often its threads report.
+    word_ngrams
+        1, as for `FastText`.
     """
+    _check_encoding(encoding)
+    if word_ngrams != 1:
+        raise OptionError(f"word_ngrams is {word_ngrams}; n-grams of words are not offered, so choose 1")
     model.save_facebook_model(path)
 
 
@@ -97,3 +108,13 @@ def ft_ngram_hashes(word: str, minn: int, maxn: int, num_buckets: int) -> NDArra
     [3, 1]
     """
     return Ngrams(minn, maxn, num_buckets).find([encode_word(word)])[0]
+
+
+def _check_encoding(encoding: str) -> None:
+    """Refuse other encodings than UTF-8."""
+    try:
+        name = codecs.lookup(encoding).name
+    except LookupError:
+        name = None
+    if name != "utf-8":
+        raise OptionError(f"encoding is {encoding!r}; words of fastText's files are UTF-8, so leave it out")

@@ -88,7 +88,7 @@ def guess_ngrams(words: int, ngrams: Ngrams) -> tuple[int, int]:
         Their lengths and buckets.
 
     >>> guess_ngrams(78_287, Ngrams(3, 6, 2_000_000))  # English: 354,585 and 2,002,378
-    (355518, 2035462)
+    (355511, 2035462)
     """
     if not ngrams.exist:
         return 0, words

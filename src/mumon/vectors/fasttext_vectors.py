@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mumon.corpus.subwords import encode_word
-from mumon.errors import FormatError
+from mumon.corpus.subwords import Ngrams, Subwords, encode_word
+from mumon.errors import FormatError, OptionError
 from mumon.vectors.neighbours import Floats, scale_to_unit
 from mumon.vectors.word_vectors import Key, WordVectors
 
 if TYPE_CHECKING:
-    from mumon.corpus.subwords import Subwords
     from mumon.formats.base import LoadedVectors
 
 
@@ -26,6 +25,9 @@ class FastTextVectors(WordVectors):
     word: `get_vector`, `most_similar`, `doesnt_match`, `wmdistance`, `vectors_for_all` and the like. A word too short
     for an n-gram has a vector of zeros. `has_index_for` says whether a word has a row of its own. Answers contain only
     words with rows.
+
+    As in gensim, a first argument that is a number makes room for words that are added later: `FastTextVectors(
+    vector_size, min_n, max_n, bucket, count=0)`. Such n-grams have no rows yet, so other words are vectors of zeros.
 
     Parameters
     ----------
@@ -45,8 +47,16 @@ class FastTextVectors(WordVectors):
     (True, False, [0.0, 0.5, 0.0, 0.5, 0.0])
     >>> wv.most_similar("ab", topn=1)[0][0]
     'abba'
+
+    >>> wv = FastTextVectors(vector_size=2, min_n=3, max_n=6, bucket=1000)
+    >>> wv.add_vector("tea", [1, 2]), wv["tea"].tolist(), wv["cup"].tolist()
+    (0, [1.0, 2.0], [0.0, 0.0])
     """
 
+    compatible_hash = True  # n-grams fall into fastText's buckets; those of gensim 3.6 and before did not
+    _own: Floats | None = None
+
+    @overload
     def __init__(
         self,
         words: Sequence[str],
@@ -54,10 +64,35 @@ class FastTextVectors(WordVectors):
         counts: NDArray[Any] | None = None,
         subwords: Subwords | None = None,
         own: Floats | None = None,
-    ) -> None:
-        super().__init__(words, vectors, counts)
-        self.subwords, self._own = subwords, own
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self, vector_size: int, min_n: int, max_n: int, bucket: int, count: int = 0, dtype: Any = np.float32
+    ) -> None: ...
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         self.vectors_vocab_lockf = self.vectors_ngrams_lockf = np.ones(1, np.float32)
+
+    def _fill(  # type: ignore[override]
+        self,
+        words: Sequence[str],
+        vectors: NDArray[Any],
+        counts: NDArray[Any] | None = None,
+        subwords: Subwords | None = None,
+        own: Floats | None = None,
+    ) -> None:
+        super()._fill(words, vectors, counts)
+        self.subwords, self._own = subwords, own
+
+    def _reserve(  # type: ignore[override]
+        self, vector_size: int, min_n: int, max_n: int, bucket: int, count: int = 0, dtype: Any = np.float32
+    ) -> None:
+        super()._reserve(vector_size, count, dtype)
+        ngrams = Ngrams(min_n, max_n, bucket)
+        none = np.zeros((0, self.vector_size), np.float32)
+        self.subwords = Subwords(none, ngrams.min_n, ngrams.max_n, np.zeros(0, np.int32), ngrams.bucket)
 
     # ---- gensim's names for what n-grams there are
 
@@ -83,7 +118,8 @@ class FastTextVectors(WordVectors):
             return self._own
         if self.subwords is None:
             return self.vectors
-        return self.subwords.find_own_rows([encode_word(word) for word in self._list_words()], self.vectors)
+        words = [encode_word(word) for word in self._list_words()]
+        return self.subwords.find_own_rows(words, self.vectors[: len(words)])
 
     @property
     def vectors_ngrams(self) -> Floats:
@@ -99,7 +135,25 @@ class FastTextVectors(WordVectors):
         if self.subwords is None:
             return [np.zeros(0, np.int64) for _ in self.index_to_key]
         ids, owners = self.subwords.find_ngrams([encode_word(word) for word in self._list_words()])
-        return np.split(ids, np.searchsorted(owners, np.arange(1, len(self.index_to_key))))
+        rows = len(self.index_to_key)
+        return np.split(ids, np.searchsorted(owners, np.arange(1, rows)))[:rows]
+
+    def adjust_vectors(self) -> None:
+        """Compute the vectors of words again, after a change of `vectors_vocab` or `subwords.rows` of a model's `wv`.
+
+        Each becomes the mean of the word's own row and those of its n-grams. The share of the target rows that a model
+        adds (`target_weight`) is left out; the model adds it when it is trained or saved.
+        """
+        if self._own is None or self.subwords is None:
+            raise OptionError(
+                f"the own rows of these {len(self)} words are known only as a part of their vectors; change `vectors`, "
+                "or ask the wv of a model"
+            )
+        words = [encode_word(word) for word in self._list_words()]
+        if len(words) != len(self._own):
+            raise OptionError(f"there are {len(words)} words and {len(self._own)} own rows; add words by build_vocab")
+        self._make_writable()[:] = self.subwords.average_rows(words, self._own)[0]
+        self.norms = None
 
     def get_sentence_vector(self, sentence: Iterable[str]) -> Floats:
         """Return the mean of the vectors of words, each scaled to length 1.

@@ -278,8 +278,8 @@ class WordVectors(Similarity, Mutation):
             raise OptionError(f"a {type(path).__name__} was given where the name of a file is needed; {NO_PICKLE}")
         if format is None and Path(path).suffix.lower() in GENSIM_SUFFIXES:
             format = "mumon"
-        if format is None and self.subwords is not None:
-            format = choose_subword_format(path)
+        if format is None:
+            format = choose_subword_format(path, self.subwords)
         lost = self._list_unsaved()
         if lost:
             log.warning("%s: left out %s: files of vectors hold words, vectors and counts only", path, ", ".join(lost))
