@@ -216,7 +216,7 @@ def test_stopping_keeps_what_is_done_and_ends_what_runs(home, environment, tmp_p
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--systems", "mumon-cbow,gensin"], "no system is called gensin; the 15 known ones are mumon-cbow, "),
+        (["--systems", "mumon-cbow,gensin"], "no system is called gensin; the 21 known ones are mumon-cbow, "),
         (["--external", "x=run {corpus} {output} {vocab?} {size}"], "unknown placeholders {vocab?}, {size}; the known"),
         (["--external", "x=run {corpus}"], "the command of 'x' lacks {output}; say where"),
         (["--external", "x=run {corpus"], "cannot be read (expected '}' before end of string)"),

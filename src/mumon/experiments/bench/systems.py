@@ -25,6 +25,7 @@ OBJECTIVE_NAMES = {objective.name: objective.title for objective in (CBOW, SKIPG
 INSTALL_COMMAND = 'pip install "mumon[bench]"'
 PLACEHOLDERS = ("corpus", "output", *(field.name for field in fields(Work)), "threads", "seed")
 REQUIRED_PLACEHOLDERS = ("corpus", "output")
+SUBWORDS = {"min_n": 3, "max_n": 6}  # the lengths of n-grams that fastText has by default
 DISTRIBUTIONS = {"gensim": ("gensim",), "fastText": ("fasttext-wheel", "fasttext"), "word2vec.c": ("word2vec",)}
 
 
@@ -148,20 +149,22 @@ def build_mumon_system(id_: str, name: str, objective: Objective, **options: Any
     return System(id_, name, "mumon", objective, train, ours=True)
 
 
-def _build_gensim_system(objective: Objective, iterable: bool) -> System:
-    train = _build_python_command("gensim_train", sg=int(objective == "sg"), iterable=iterable)
+def _build_gensim_system(objective: Objective, iterable: bool, subwords: bool = False) -> System:
+    options = dict(SUBWORDS) if subwords else {}
+    train = _build_python_command("gensim_train", sg=int(objective == "sg"), iterable=iterable, options=options)
     id_, name = (
-        f"gensim-{objective}{'-iterable' * iterable}",
-        f"gensim {OBJECTIVE_NAMES[objective]}{', iterable' * iterable}",
+        f"gensim-{objective}{'-iterable' * iterable}{'-subwords' * subwords}",
+        f"gensim {OBJECTIVE_NAMES[objective]}{', iterable' * iterable}{', subwords' * subwords}",
     )
     return System(id_, name, "gensim", objective, train, _require_module("gensim"))
 
 
-def _build_fasttext_system(objective: Objective) -> System:
-    train = _build_python_command("fasttext_train", sg=int(objective == "sg"))
+def _build_fasttext_system(objective: Objective, subwords: bool = False) -> System:
+    lengths = SUBWORDS if subwords else {"min_n": 0, "max_n": 0}
+    train = _build_python_command("fasttext_train", sg=int(objective == "sg"), **lengths)
     return System(
-        f"fasttext-{objective}",
-        f"fastText {OBJECTIVE_NAMES[objective]}",
+        f"fasttext-{objective}{'-subwords' * subwords}",
+        f"fastText {OBJECTIVE_NAMES[objective]}{', subwords' * subwords}",
         "fastText",
         objective,
         train,
@@ -191,6 +194,8 @@ SYSTEMS: dict[str, System] = {
         build_mumon_system("mumon-cbow-faulty", "mumon CBOW, faulty", "cbow", update="faulty"),
         build_mumon_system("mumon-sg", "mumon skip-gram", "sg"),
         build_mumon_system("mumon-sg-exact", "mumon skip-gram, exact", "sg", exact=True),
+        build_mumon_system("mumon-cbow-subwords", "mumon CBOW, subwords", "cbow", **SUBWORDS),
+        build_mumon_system("mumon-sg-subwords", "mumon skip-gram, subwords", "sg", **SUBWORDS),
         _build_gensim_system("cbow", iterable=False),
         _build_gensim_system("sg", iterable=False),
         _build_gensim_system("cbow", iterable=True),
@@ -199,6 +204,10 @@ SYSTEMS: dict[str, System] = {
         _build_word2vec_system("sg"),
         _build_fasttext_system("cbow"),
         _build_fasttext_system("sg"),
+        _build_gensim_system("cbow", iterable=False, subwords=True),
+        _build_gensim_system("sg", iterable=False, subwords=True),
+        _build_fasttext_system("cbow", subwords=True),
+        _build_fasttext_system("sg", subwords=True),
     )
 }
 

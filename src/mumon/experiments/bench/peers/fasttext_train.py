@@ -1,4 +1,4 @@
-"""fastText without subwords, from a text file to saved vectors.
+"""fastText, with or without subwords, from a text file to saved vectors.
 
 `python -m mumon.experiments.bench.peers.fasttext_train JSON`
 """
@@ -10,10 +10,7 @@ import sys
 
 
 def main() -> None:
-    """Train a job, except for the seed, which fastText does not accept here.
-
-    Without subwords, a word's vector is its row of the input matrix.
-    """
+    """Train a job, except for the seed, which fastText does not accept here."""
     import fasttext
     import numpy as np
 
@@ -21,8 +18,8 @@ def main() -> None:
     model = fasttext.train_unsupervised(
         job["corpus"],
         model="skipgram" if job["sg"] else "cbow",
-        minn=0,
-        maxn=0,
+        minn=job["min_n"],
+        maxn=job["max_n"],
         dim=job["dim"],
         ws=job["window"],
         neg=job["negative"],
@@ -33,7 +30,10 @@ def main() -> None:
         verbose=0,
     )
     words = model.get_words(on_unicode_error="replace")
-    rows = np.asarray(model.get_input_matrix(), np.float32)
+    if job["max_n"]:
+        rows = np.array([model.get_word_vector(word) for word in words], np.float32)
+    else:  # a word's vector is its row of the input matrix
+        rows = np.asarray(model.get_input_matrix(), np.float32)
     with open(job["output"], "wb") as out:  # noqa: PTH123
         out.write(f"{len(words)} {job['dim']}\n".encode())
         for word, row in zip(words, rows, strict=True):

@@ -8,11 +8,13 @@ import sys
 
 def main() -> None:
     """Train a job: from the file itself (corpus_file), or from an iterable of its lines."""
+    from gensim.models.fasttext import FastText
     from gensim.models.word2vec import LineSentence, Word2Vec
 
     job = json.loads(sys.argv[1])
+    kind = FastText if "max_n" in job.get("options", {}) else Word2Vec
     text = {"sentences": LineSentence(job["corpus"])} if job["iterable"] else {"corpus_file": job["corpus"]}
-    model = Word2Vec(
+    model = kind(
         **text,
         sg=job["sg"],
         vector_size=job["dim"],

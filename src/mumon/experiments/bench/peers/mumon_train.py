@@ -8,7 +8,7 @@ import sys
 
 def main() -> None:
     """Train a job; the last line of the output says how many tokens were trained, and how long it took."""
-    from mumon.word2vec import Word2Vec
+    from mumon.fasttext import make_model
 
     job = json.loads(sys.argv[1])
     work = {
@@ -21,8 +21,8 @@ def main() -> None:
         "workers": job["threads"],
         "seed": job["seed"],
     }
-    model = Word2Vec(corpus_file=job["corpus"], progress=False, **{**work, **job["options"]})
-    model.wv.save(job["output"])
+    model = make_model(corpus_file=job["corpus"], progress=False, **{**work, **job["options"]})
+    model.wv.save(job["output"], format="word2vec-bin")  # words alone, as the peers
     trained, seconds = (sum(getattr(epoch, name) for epoch in model.history) for name in ("trained_tokens", "seconds"))
     print(json.dumps({"trained_tokens": trained, "training_seconds": seconds, "first_rate": model.alpha}))
 
