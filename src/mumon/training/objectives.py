@@ -374,7 +374,7 @@ def _load_bags_cbow(exact: bool) -> Kernel:
     return cbow_bags_exact if exact else cbow_bags_fast
 
 
-def _divide_bags(options: ObjectiveOptions) -> tuple[bool, bool]:
+def divide_bags(options: ObjectiveOptions) -> tuple[bool, bool]:
     """Return whether the rows of a bag are averaged, and whether the gradient that each receives is divided."""
     return not options.pool_rows, not options.pool_rows and options.update == "correct"
 
@@ -409,7 +409,7 @@ BAGS_CBOW = Objective(
     name="cbow",
     title="CBOW with subwords",
     kernel=_load_bags_cbow,
-    kernel_switches=lambda options: (*cbow_division(options), *_divide_bags(options), options.pool_rows),
+    kernel_switches=lambda options: (*cbow_division(options), *divide_bags(options), options.pool_rows),
     window_loss=_bags_cbow_window_loss,
     pairs=lambda contexts: 1,
     variants=(
@@ -421,7 +421,8 @@ BAGS_CBOW = Objective(
     sharing=(16, 8),
     rate_rule=_choose_cbow_rates,
     gradients=lambda options, contexts: (1 if cbow_division(options)[1] else contexts, 1),
-    write_delay=lambda options, sentence: PIECE,
+    # As without bags: a word's vector moves within a piece. Only what words owe to each other waits for its end.
+    write_delay=lambda options, sentence: min(2 * options.window, sentence),
     buffer_bytes=_bags_cbow_buffer_bytes,
     window=_choose_cbow_window,
     target_weight=lambda options: 0.25 if _is_improved(options) else 0.0,
@@ -520,7 +521,6 @@ BAGS_SKIPGRAM = replace(
     variants=(Variant("skip-gram with subwords", {"subwords": Ngrams()}),),
     updates=("correct", "faulty"),
     unused_options=("cbow_mean", "pool_rows"),
-    write_delay=lambda options, sentence: PIECE,
     buffer_bytes=lambda options, columns: (
         _skipgram_buffer_bytes(options, columns) + (0 if options.exact else piece_bytes(options, columns))
     ),

@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from mumon.corpus import EncodedCorpus
-from mumon.training.sampling import CERTAIN, compute_keep_chances, compute_row_rates
+from mumon.corpus.subwords import Bags
+from mumon.kernels.layout import PIECE
+from mumon.training.objectives import divide_bags
+from mumon.training.sampling import CERTAIN, compute_bag_rates, compute_keep_chances, compute_row_rates
 from mumon.training.settings import Settings
 
 # The steps that a fast kernel adds up before any is seen must not add up to more than this many times a gradient:
 # uniform, Zipfian and steeper texts over 3 … 1,000 words diverged from 2.6 on, counted over 128 targets.
 SAFE_STEPS, SUMMED_TARGETS = 1.5, 128
 USUAL_NEGATIVE = 5
+SAFE_COUPLING = 1.5
 LOW_RATE_FACTOR = 4  # a given rate that is this many times below the rule's deserves a warning
 
 
@@ -29,6 +34,7 @@ def choose_alpha(
     corpus: EncodedCorpus,
     counts: npt.NDArray[np.int64],
     lookup: npt.NDArray[np.int32],
+    bags: Bags | None = None,
 ) -> float:
     """Choose the first learning rate for a corpus.
 
@@ -42,6 +48,8 @@ def choose_alpha(
         The text: how crowded it is with repeated words is measured on pieces of it.
     counts, lookup
         The count of each row, and the row of each word of the corpus (-1 for none).
+    bags
+        The source rows of each word, where it has several.
 
     Returns
     -------
@@ -50,7 +58,12 @@ def choose_alpha(
     words = (counts, settings.sample, settings.row_exponent)
     pieces = (lookup[piece] for piece in corpus.pieces(settings.batch))
     crowd = 1.0 if settings.exact else measure_crowding(pieces, *words)
-    return compute_default_alpha(settings, tokens, find_heaviest_share(*words), corpus.usual_length, crowd)
+    alpha = compute_default_alpha(settings, tokens, find_heaviest_share(*words), corpus.usual_length, crowd)
+    if bags is None or settings.exact:
+        return alpha
+    contexts = count_usual_contexts(settings, corpus.usual_length)
+    summed = settings.objective_record.gradients(settings, contexts)[0] * max(settings.negative / USUAL_NEGATIVE, 1.0)
+    return min(alpha, SAFE_COUPLING / (measure_coupling(bags, counts, settings) * summed))
 
 
 def compute_default_alpha(
@@ -85,8 +98,7 @@ def compute_default_alpha(
     rate = rule.at(tokens)
     if settings.exact:
         return rate
-    # C, on average
-    contexts = min(settings.window + 1 if settings.shrink_windows else 2 * settings.window, max(sentence - 1, 1))
+    contexts = count_usual_contexts(settings, sentence)
     summed = objective.gradients(settings, contexts)[0]  # gradients that one window or centre adds to a source row
     noise = max(settings.negative / USUAL_NEGATIVE, 1.0)
     rate = min(rate, rule.safe_pairs / contexts, rule.safe_crowd / (crowding * summed * noise))
@@ -95,6 +107,44 @@ def compute_default_alpha(
     delay = settings.batch + objective.write_delay(settings, sentence)
     steps = max(SUMMED_TARGETS, delay) * heaviest_share * summed
     return min(rate, SAFE_STEPS / steps)
+
+
+def count_usual_contexts(settings: Settings, sentence: float) -> float:
+    """Return C, the number of contexts of a token, on average; the arguments are those of `compute_default_alpha`."""
+    return min(settings.window + 1 if settings.shrink_windows else 2 * settings.window, max(sentence - 1, 1))
+
+
+def measure_coupling(bags: Bags, counts: npt.NDArray[np.int64], settings: Settings) -> float:
+    """Return how many gradients of other words a word's vector receives at once, through the rows that they share.
+
+    The fast kernels exchange rows once for a piece of the text. Where most words share most of their n-grams, as item1
+    … item999 do, the steps of all tokens of a piece add up in each of them before any is seen.
+
+    Parameters
+    ----------
+    bags
+        The source rows of each word.
+    counts
+        How often each word occurs.
+    settings
+        Of the training.
+
+    Returns
+    -------
+    float
+        The mean over all tokens, as a multiple of alpha times a gradient.
+    """
+    kept = counts * (compute_keep_chances(counts, settings.sample) / CERTAIN)
+    if not kept.any():
+        return 1.0
+    shares, sizes, rows = kept / kept.sum(), bags.sizes, int(bags.members.max()) + 1
+    divide_in, divide_out = divide_bags(settings)
+    boost = partial(settings.objective_record.source_boost, settings)
+    rates = compute_bag_rates(counts, rows, bags, settings.row_exponent, boost)
+    out = np.repeat(shares / (sizes if divide_out else 1), sizes)
+    received = np.bincount(bags.members, out, minlength=rows) * rates * PIECE
+    means = np.add.reduceat(received[bags.members], bags.starts[:-1]) / (sizes if divide_in else 1)
+    return float((shares * means).sum())
 
 
 def advise_on_low_rate(settings: Settings, alpha: float, tokens: int, sentence: float) -> str | None:

@@ -216,7 +216,8 @@ class TrainingSession:
             self._warn_of_low_rate(schedule, corpus)
             return schedule
         tokens = run.tokens_seen + corpus.tokens * schedule.total
-        alpha = choose_alpha(settings, tokens, corpus, self._state.require_vocabulary().counts, lookup)
+        state = self._state
+        alpha = choose_alpha(settings, tokens, corpus, state.require_vocabulary().counts, lookup, state.bags)
         usual = compute_default_alpha(settings, tokens, sentence=corpus.usual_length)
         lowered = ", lowered because few words make up the text or parts of it" if alpha < usual else ""
         self._progress.note(f"learning rate {alpha:.3g}, by the rule for {tokens:,} tokens in all epochs{lowered}")

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from mumon.corpus.subwords import Ngrams, Subwords, encode_word
 from mumon.errors import FormatError, OptionError
 from mumon.vectors.neighbours import Floats, scale_to_unit
 from mumon.vectors.word_vectors import Key, WordVectors
 
 if TYPE_CHECKING:
+    from mumon.corpus.subwords import Subwords
     from mumon.formats.base import LoadedVectors
 
 
@@ -90,6 +90,11 @@ class FastTextVectors(WordVectors):
         self, vector_size: int, min_n: int, max_n: int, bucket: int, count: int = 0, dtype: Any = np.float32
     ) -> None:
         super()._reserve(vector_size, count, dtype)
+        from mumon.corpus.subwords import (
+            Ngrams,
+            Subwords,
+        )  # here, so that other vectors load without the corpus package
+
         ngrams = Ngrams(min_n, max_n, bucket)
         none = np.zeros((0, self.vector_size), np.float32)
         self.subwords = Subwords(none, ngrams.min_n, ngrams.max_n, np.zeros(0, np.int32), ngrams.bucket)
@@ -118,7 +123,7 @@ class FastTextVectors(WordVectors):
             return self._own
         if self.subwords is None:
             return self.vectors
-        words = [encode_word(word) for word in self._list_words()]
+        words = self._encode_words()
         return self.subwords.find_own_rows(words, self.vectors[: len(words)])
 
     @property
@@ -134,7 +139,7 @@ class FastTextVectors(WordVectors):
         """The buckets of the n-grams of each word with a row."""
         if self.subwords is None:
             return [np.zeros(0, np.int64) for _ in self.index_to_key]
-        ids, owners = self.subwords.find_ngrams([encode_word(word) for word in self._list_words()])
+        ids, owners = self.subwords.find_ngrams(self._encode_words())
         rows = len(self.index_to_key)
         return np.split(ids, np.searchsorted(owners, np.arange(1, rows)))[:rows]
 
@@ -149,7 +154,7 @@ class FastTextVectors(WordVectors):
                 f"the own rows of these {len(self)} words are known only as a part of their vectors; change `vectors`, "
                 "or ask the wv of a model"
             )
-        words = [encode_word(word) for word in self._list_words()]
+        words = self._encode_words()
         if len(words) != len(self._own):
             raise OptionError(f"there are {len(words)} words and {len(self._own)} own rows; add words by build_vocab")
         self._make_writable()[:] = self.subwords.average_rows(words, self._own)[0]
@@ -244,6 +249,10 @@ class FastTextVectors(WordVectors):
 
     def _has_vector(self, key: object) -> bool:
         return self.has_index_for(key) or (isinstance(key, str) and self._composes)
+
+    def _encode_words(self) -> list[bytes]:
+        """Return the words with rows as the hash of n-grams takes them."""
+        return [word.encode("utf-8", "surrogatepass") for word in self._list_words()]
 
     @property
     def _composes(self) -> bool:
