@@ -306,6 +306,9 @@ def run_cbow(
             collect_noise(dh, 0, rows, scores, target, words, start, stop, next_words)
             update_noise(target, words, target_rates, scores, h, rows, start, stop, following)
             return_gradients(before, 0, target, change, change, change, dh, h, changes, factors, 0, rows, start, stop)
+            if first + rows == end:  # the right half of the last token begins where no token follows
+                for column in range(start, stop):
+                    change[end & last, column] += before[0, column]
             settle_rows(total, 0, source, change, old_rows, old_rates, 0, done - settled, start, stop)
         settled = done
     return loss, counted

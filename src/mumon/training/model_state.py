@@ -469,15 +469,19 @@ class ModelState:
 
     def _carry_attributes(self, wv: WordVectors, known: NDArray[np.int64]) -> None:
         """Copy what users have set for words: row known[i] of the present vectors is row i of the new ones."""
-        locks = self.read_locks()
-        if locks is not None:
-            wv.vectors_lockf = np.where(known < 0, 1, locks[known]).astype(np.float32)
+        self._carry_locks(wv, known)
         for name, values in self._wv.expandos.items():
             if name != "count":
                 moved = np.zeros((len(known), *values.shape[1:]), values.dtype)
                 there = (known >= 0) & (known < len(values))
                 moved[there] = values[known[there]]
                 wv.expandos[name] = moved
+
+    def _carry_locks(self, wv: WordVectors, known: NDArray[np.int64]) -> None:
+        """Copy which rows are frozen, as `_carry_attributes` does."""
+        locks = self.read_locks()
+        if locks is not None:
+            wv.vectors_lockf = np.where(known < 0, 1, locks[known]).astype(np.float32)
 
     def _read_vocabulary(self, wv: WordVectors) -> Vocabulary:
         """Return the words and counts of vectors that the user has changed; refuse them if they do not fit together."""

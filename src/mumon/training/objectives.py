@@ -374,7 +374,7 @@ def _load_bags_cbow(exact: bool) -> Kernel:
     return cbow_bags_exact if exact else cbow_bags_fast
 
 
-def divide_bags(options: ObjectiveOptions) -> tuple[bool, bool]:
+def _divide_bags(options: ObjectiveOptions) -> tuple[bool, bool]:
     """Return whether the rows of a bag are averaged, and whether the gradient that each receives is divided."""
     return not options.pool_rows, not options.pool_rows and options.update == "correct"
 
@@ -391,7 +391,7 @@ def _boost_source_rows(options: ObjectiveOptions, rows: float) -> float:
     Otherwise a word's vector, the mean of its rows, would move that many times slower than a target row. With `exact`,
     all rows learn alike: plain SGD.
     """
-    divided = options.update == "correct" and not options.exact and not options.pool_rows
+    divided = options.update == "correct" and not options.exact
     return max(rows, 1.0) if divided else 1.0
 
 
@@ -409,7 +409,7 @@ BAGS_CBOW = Objective(
     name="cbow",
     title="CBOW with subwords",
     kernel=_load_bags_cbow,
-    kernel_switches=lambda options: (*cbow_division(options), *divide_bags(options), options.pool_rows),
+    kernel_switches=lambda options: (*cbow_division(options), *_divide_bags(options), options.pool_rows),
     window_loss=_bags_cbow_window_loss,
     pairs=lambda contexts: 1,
     variants=(

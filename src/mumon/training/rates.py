@@ -16,7 +16,6 @@ import numpy.typing as npt
 from mumon.corpus import EncodedCorpus
 from mumon.corpus.subwords import Bags
 from mumon.kernels.layout import PIECE
-from mumon.training.objectives import divide_bags
 from mumon.training.sampling import CERTAIN, compute_bag_rates, compute_keep_chances, compute_row_rates
 from mumon.training.settings import Settings
 
@@ -138,12 +137,11 @@ def measure_coupling(bags: Bags, counts: npt.NDArray[np.int64], settings: Settin
     if not kept.any():
         return 1.0
     shares, sizes, rows = kept / kept.sum(), bags.sizes, int(bags.members.max()) + 1
-    divide_in, divide_out = divide_bags(settings)
     boost = partial(settings.objective_record.source_boost, settings)
     rates = compute_bag_rates(counts, rows, bags, settings.row_exponent, boost)
-    out = np.repeat(shares / (sizes if divide_out else 1), sizes)
+    out = np.repeat(shares / (sizes if settings.update == "correct" else 1), sizes)
     received = np.bincount(bags.members, out, minlength=rows) * rates * PIECE
-    means = np.add.reduceat(received[bags.members], bags.starts[:-1]) / (sizes if divide_in else 1)
+    means = np.add.reduceat(received[bags.members], bags.starts[:-1]) / sizes
     return float((shares * means).sum())
 
 

@@ -225,8 +225,8 @@ class TrainingSession:
 
     def _warn_of_low_rate(self, schedule: Schedule, corpus: EncodedCorpus) -> None:
         """Warn of a rate made for gensim, where steps are C times as long: vectors would stay where they began."""
-        if self._run.history or self._run.tokens_before:
-            return
+        if self._run.history or self._run.tokens_before or self._request.schedule.alpha is None:
+            return  # its vectors are where they should be, or the rate of a resumed run was chosen by the rule
         tokens = corpus.tokens * schedule.total
         advice = advise_on_low_rate(self._state.settings, schedule.alpha or 0.0, tokens, corpus.usual_length)
         if advice is None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,7 @@ from mumon.training.weights import (
 from mumon.utils.progress import Progress, choose_progress
 from mumon.utils.threads import share_work
 from mumon.vectors.fasttext_vectors import FastTextVectors
+from mumon.vectors.word_vectors import WordVectors
 
 WORDS_AT_ONCE = 4096  # whose vectors one thread computes
 
@@ -52,22 +54,26 @@ class SubwordState(ModelState):
         return self.settings.subwords
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return rows without padding, and a copy of the vectors."""
+        """Return rows without padding: for copies and for users' own pickles."""
         state = self.__dict__.copy()
         if self.vocabulary is not None:
             self.take_over_changes()
-            state.update(source=self.source[:, : self.vector_size].copy(), target=self.output.copy(), _wv=None)
-            state["_vectors"] = self._wv.vectors.copy()
+            wv = copy.copy(self._wv)
+            wv.index_to_key, wv.key_to_index = list(wv.index_to_key), dict(wv.key_to_index)
+            wv.expandos = {name: values.copy() for name, values in wv.expandos.items()}
+            wv.vectors, wv.subwords, wv._own = self._wv.vectors.copy(), None, None
+            rows = self.source[:, : self.vector_size].copy()
+            state.update(source=rows, target=self.output.copy(), _wv=wv, _view=None)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Lay the rows out as training needs them."""
-        vectors = state.pop("_vectors", None)
+        """Lay the rows out as training needs them, and let `wv` have the rows of this model."""
         self.__dict__.update(state)
         if self.vocabulary is not None:
             self.source, self.target = (self._lay_out(state[name]) for name in ("source", "target"))
-            self._make_vectors(self.vocabulary, None)
-            self._wv.vectors[:] = vectors
+            self._wv = copy.copy(self._wv)
+            self._wv.subwords, self._wv._own = self._describe_rows(len(self.vocabulary))
+            self._view = self._wv.vectors
 
     def set_vocabulary(
         self,
@@ -135,18 +141,29 @@ class SubwordState(ModelState):
 
     def _make_vectors(self, vocabulary: Vocabulary, known: NDArray[np.int64] | None) -> None:
         """Make the vectors that users hold, or give other words to those that they hold."""
-        V, columns = len(vocabulary), self.vector_size
-        subwords = Subwords(
-            self.source[V:, :columns], self.ngrams.min_n, self.ngrams.max_n, self.kept, self.ngrams.bucket
-        )
-        vectors = allocate_matrix(V, columns, self.on_disk)[:, :columns]
-        wv = FastTextVectors(vocabulary.words, vectors, vocabulary.counts.copy(), subwords, self.source[:V, :columns])
+        vectors = allocate_matrix(len(vocabulary), self.vector_size, self.on_disk)[:, : self.vector_size]
+        keys: Any = vocabulary.keys
+        wv = FastTextVectors(keys, vectors, vocabulary.counts.copy(), *self._describe_rows(len(vocabulary)))
         if self.vocabulary is None or known is None:
             self._wv = wv
         else:
             self._carry_attributes(wv, known)
             self._wv.__dict__.update(wv.__dict__)  # the same object: programs hold on to `model.wv`
         self._view = self._wv.vectors
+
+    def _describe_rows(self, words: int) -> tuple[Subwords, Matrix]:
+        """Return the rows of n-grams and the words' own rows, without padding."""
+        ngrams, rows = self.ngrams, self.source[:, : self.vector_size]
+        return Subwords(rows[words:], ngrams.min_n, ngrams.max_n, self.kept, ngrams.bucket), rows[:words]
+
+    def _carry_locks(self, wv: WordVectors, known: NDArray[np.int64]) -> None:
+        """Copy which rows are frozen: row known[i] of the present words is row i of the new ones."""
+        new, old = cast(FastTextVectors, wv), self._wv
+        new.vectors_ngrams_lockf = old.vectors_ngrams_lockf
+        for name in ("vectors_lockf", "vectors_vocab_lockf"):
+            locks = np.atleast_1d(np.asarray(getattr(old, name), np.float32))
+            moved = np.where(known < 0, 1, locks[known]).astype(np.float32) if len(locks) > 1 else locks
+            setattr(new, name, moved)
 
     def adopt(
         self,
@@ -212,7 +229,7 @@ class SubwordState(ModelState):
         self._refuse_other_words(self._wv)
 
     def _refuse_other_words(self, wv: FastTextVectors) -> None:
-        if wv.index_to_key != self.require_vocabulary().words:
+        if wv.index_to_key != self.require_vocabulary().keys:
             raise OptionError(
                 f"wv has {len(wv.index_to_key)} words that are not the {len(self.require_vocabulary())} of the model; "
                 "with subwords, change words with build_vocab(update=True)"
@@ -230,6 +247,9 @@ class SubwordState(ModelState):
         """
         from mumon.kernels.bags import compose_words
 
+        self._refuse_other_words(self._wv)
+        assert self._view is not None
+        self._wv.vectors = self._view  # other values that were set there are computed again
         weight = self.settings.used_target_weight if weight is None else weight
         V, vectors, bags = len(self._wv), self._wv.vectors, self.bags
 
