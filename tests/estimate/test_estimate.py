@@ -249,7 +249,7 @@ def test_the_options_of_a_cluster_reach_the_model(run, corpus, monkeypatch):
             raise model.OptionError("enough")
 
     assert run("train", corpus, "-o", "old", *SMALL, "-q")[0] == 0
-    monkeypatch.setattr(model, "Word2Vec", RecordingModel)
+    monkeypatch.setattr("mumon.fasttext.Word2Vec", RecordingModel)
     url, arguments = "s3://bucket/text.txt", ["--ray", "local", "--nodes", 3, "--sync-every", "1.5M", "--threads", 2]
     expected = Cluster("local", nodes=3, workers=2, sync_every=1_500_000)
     for more in ([], ["--from", "old"]):

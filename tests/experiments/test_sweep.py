@@ -76,7 +76,7 @@ def trained(monkeypatch):
             begun.append((self.alpha, self.settings.window, self.settings.update, self.settings.seed))
             return super().train(*arguments, **options)
 
-    monkeypatch.setattr(mumon.experiments.sweep.runner, "Word2Vec", Counted)
+    monkeypatch.setattr(mumon.experiments.sweep.runner, "make_model", Counted)
     return begun
 
 

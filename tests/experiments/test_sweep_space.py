@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from mumon.cli.sweep import PYTHON_NAMES
+from mumon.corpus.subwords import Ngrams
 from mumon.errors import OptionError
 from mumon.experiments.sweep import DEFAULT_RATES, Range
 from mumon.experiments.sweep.space import FIXABLE, SWEEPABLE, ZERO_ONE_SWITCHES, list_configurations, parse_values
@@ -102,8 +103,9 @@ def test_random_draws_have_positions_only_where_they_are_weighed(positions):
 
 
 def test_a_sweep_knows_every_option_of_training():
-    settings = {field.name for field in dataclasses.fields(Settings)} - {"seed", "workers"}
-    assert set(SWEEPABLE) == settings | set(MODEL_OPTIONS) | {"vector_size", "sg"}
+    settings = {field.name for field in dataclasses.fields(Settings)} - {"seed", "workers", "subwords"}
+    ngrams = {field.name for field in dataclasses.fields(Ngrams)}  # what `subwords` consists of
+    assert set(SWEEPABLE) == settings | ngrams | set(MODEL_OPTIONS) | {"vector_size", "sg"}
     assert set(FIXABLE) - set(SWEEPABLE) == {"tokenize", "lowercase", "text_field", "workers"}
     assert set(PYTHON_NAMES.values()) <= set(SWEEPABLE) and set(ZERO_ONE_SWITCHES) < set(SWEEPABLE)
     assert DEFAULT_RATES == (0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.45)

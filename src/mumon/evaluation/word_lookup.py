@@ -42,7 +42,7 @@ def list_spellings(word: str) -> Iterator[tuple[str, str]]:
 
 def composes_vectors(wv: WordVectors) -> bool:
     """Return whether the vectors compose one for words without a row: fastText's do, if they have their n-grams."""
-    return isinstance(wv, FastTextVectors) and wv.subwords is not None
+    return isinstance(wv, FastTextVectors) and wv.subwords is not None and wv.subwords.ngrams.exist
 
 
 @dataclass
@@ -130,7 +130,8 @@ class WordFinder:
     def _compose(self, word: str) -> tuple[int, str]:
         """Return the place of a vector composed for a word, or -1 if it is too short or the vectors have no n-grams."""
         form = word.lower() if self.is_lower_case else word
-        if not self.composes or form not in self.wv:
+        subwords = self.wv.subwords if self.composes else None
+        if subwords is None or not (self.wv.has_index_for(form) or subwords.has_ngrams(form)):
             return -1, MISSING
         if form not in self._composed_places:  # Haus and haus share it, so that they tie
             self._composed_places[form] = len(self.wv) + len(self._composed)

@@ -18,8 +18,7 @@ from mumon.utils.strict_json import parse
 
 if TYPE_CHECKING:
     from mumon.evaluation.report import Score
-    from mumon.fasttext import load_trained
-from mumon.word2vec import Word2Vec
+    from mumon.word2vec import Word2Vec
 
 RESULT_NAME = "result.json"
 FLAGS = {"alpha": "--lr", "min_alpha": "--min-lr", "vector_size": "--dim", "max_final_vocab": "--max-vocab"}
@@ -147,6 +146,7 @@ class SweepResult:
 
     def model(self) -> Word2Vec:
         """Load the best model."""
+        from mumon.fasttext import load_trained
 
         return load_trained(self.folder / self.tested[0].model)
 
