@@ -82,10 +82,8 @@ class Problem:
     def parameters(self, settings: Settings) -> list[Array]:
         """Return what the settings train: the two matrices, and the shared weights if there are any."""
         objective = settings.objective_record
-        rows, source = (
-            objective.weight_rows(settings),
-            self.source if objective.has_bags else self.source[: len(self.bags)],
-        )
+        source = self.source if objective.has_bags else self.source[: len(self.bags)]
+        rows = objective.weight_rows(settings)
         return [source, self.target, *([self.weights[:rows]] if rows else [])]
 
     def contexts(self) -> list[list[int]]:
