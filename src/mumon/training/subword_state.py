@@ -274,14 +274,6 @@ class SubwordState(ModelState):
         self.combine()
         yield
 
-    def predict_words(self, rows: list[int]) -> NDArray[np.float32]:
-        """Return the probability of every word to be the centre of context words, by the softmax of CBOW's scores."""
-        weight = self.combined_with
-        self.combine(0.0)
-        chances = super().predict_words(rows)
-        self.combine(weight)
-        return chances
-
     def read_locks(self) -> NDArray[np.float32] | None:
         """Return what share of its steps each source row takes; None if all take them whole.
 
