@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mumon.corpus.subwords import Ngrams
 from mumon.kernels import bags as kernels
 from mumon.kernels import cbow, reference, skipgram
-from mumon.kernels.layout import PADDING, PIECE
+from mumon.kernels.layout import PADDING, PIECE, count_scratch_rows
 from mumon.kernels.numerics import LOSS_BATCHES, LOSS_TARGETS
 from mumon.training.gradcheck import finite_differences
 from mumon.training.sampling import build_alias_table
@@ -41,9 +41,15 @@ def run(variant, fast, source, target, bags, columns, alias, rates, sharing, alp
     record, options = choose(variant).objective_record, choose(variant)
     more = record.kernel_switches(options)
     numbers = sharing if fast else sharing[:1]
-    return record.kernel(not fast)(
-        source, target, *bags, *columns, alias, rates, *numbers, source.dtype.type(alpha), *more, np.uint64(seed)
-    )
+    rows = count_scratch_rows(len(columns[0]), len(target), sharing[-1], find_reach(*columns[1:]))
+    scratch = np.full((rows, source.shape[1]), np.nan, source.dtype)
+    arrays = source, target, *bags, scratch, *columns, alias, rates
+    return record.kernel(not fast)(*arrays, *numbers, source.dtype.type(alpha), *more, np.uint64(seed))
+
+
+def find_reach(left, right):
+    tokens = np.arange(len(left))
+    return int(max(np.max(tokens - left, initial=0), np.max(right - tokens - 1, initial=0)))
 
 
 def lay_out(lists, middles):

@@ -22,7 +22,7 @@ with the next piece, through frequent rows, or with the next block, through rare
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,18 +32,37 @@ from mumon.kernels.layout import PIECE
 from mumon.kernels.negative_sampling import step_exactly
 from mumon.kernels.noise import draw_words
 from mumon.kernels.numerics import GAMMA, LOSS_TARGETS, source_rates, target_rates
-from mumon.kernels.row_ops import Row, add_row, add_rows, add_to_rows, allocate_rows, copy_row, locate, row_operation
+from mumon.kernels.row_ops import (
+    Row,
+    Scalar,
+    add_row,
+    add_rows,
+    add_to_rows,
+    allocate_rows,
+    copy_row,
+    locate,
+    prefetch,
+    row_operation,
+)
 from mumon.kernels.skipgram import run_skipgram
 
 HASH = np.uint64(0x9E3779B97F4A7C15)
 UPPER = np.uint64(32)
 FREE = np.int32(-1)
+AHEAD = 4  # rows that are fetched while one is updated
 
 
 @row_operation
 def subtract_from(a: Row, b: Row) -> Row:
     """Set a = b - a."""
     return b - a
+
+
+@row_operation
+def settle_step(before: Row, part: Row, vector: Row, share: Scalar) -> tuple[Row, Row]:
+    """Turn what a vector was into what was added to it, and add a share of that to a part of it."""
+    step = vector - before
+    return step, part + share * step
 
 
 @inlined
@@ -91,133 +110,178 @@ def number_words(ids: Any, token_words: Any, words: Any) -> Any:
 
 
 @inlined
-def choose_words(token_words: Any, begin: Any, end: Any, chosen: Any, token_rows: Any, piece_words: Any) -> Any:
-    """Number the words of a piece, which are numbers of a block's words themselves; return how many there are.
-
-    token_rows receives the number of each token's word, piece_words the block's number of each. `chosen` has FREE for
-    each word of the block, and has it again when this returns.
-    """
-    count = 0
-    for i in range(begin, end):
-        word = token_words[i]
-        if chosen[word] == FREE:
-            chosen[word], piece_words[count] = count, word
-            count += 1
-        token_rows[i] = chosen[word]
-    for w in range(count):
-        chosen[piece_words[w]] = FREE
-    return count
-
-
-@inlined
 def share_of(size: Any, divided: Any, real: Any) -> Any:
     """Return 1/size, or 1 where nothing is divided."""
     return real(1) / real(size) if divided else real(1)
 
 
-@inlined
-def add_members(
-    vectors: Any, v: Any, source: Any, members: Any, first: Any, last: Any, share: Any, places: Any, factors: Any
-) -> None:
-    """Add share times some rows to a vector."""
-    for k in range(first, last):
-        places[k - first, 0], factors[k - first, 0] = locate(source, members[k]), share
-    add_rows(vectors, v, source, places, factors, 0, last - first, 0, source.shape[1])
+class Composition(NamedTuple):
+    """How the vectors of words are made of rows: what a kernel is given, and memory for scans over a word's rows."""
+
+    source: Any
+    starts: Any
+    middles: Any
+    members: Any
+    row_rates: Any
+    average: Any
+    divide_rows: Any
+    places: Any
+    factors: Any
+
+
+class Rows(NamedTuple):
+    """Source rows of some words, those of word w from starts[w] on, what they learn at, and the sum of that by word."""
+
+    rows: Any
+    rates: Any
+    starts: Any
+    sums: Any
+
+
+class Block(NamedTuple):
+    """The different words of a block.
+
+    `vectors` are theirs without the frequent rows, `before` what these were when the block began. `shares` says what a
+    row adds to the vector, `returns` what of the gradient it receives.
+    """
+
+    token_words: Any  # the number, among these words, of each token's
+    vectors: Any
+    before: Any
+    frequent: Rows
+    rare: Rows
+    shares: Any
+    returns: Any
+    numbers: Any  # FREE for each word, except while the words of a piece are numbered
+
+
+class Piece(NamedTuple):
+    """The different words of a piece: their numbers in the block, their whole vectors, and what these were before."""
+
+    words: Any
+    token_rows: Any  # the number, among these words, of each token's
+    vectors: Any
+    before: Any
+    rates: Any
 
 
 @inlined
-def add_to_members(
-    source: Any, members: Any, first: Any, last: Any, row_rates: Any, scale: Any, steps: Any, s: Any, places: Any,
-    factors: Any,
-) -> None:  # fmt: skip
-    """Add a step, scaled and times their rates, to some rows."""
-    for k in range(first, last):
-        places[k - first, 0], places[k - first, 1] = locate(source, members[k]), locate(steps, s)
-        factors[k - first, 0] = row_rates[members[k]] * scale
-    add_to_rows(source, steps, places, factors, 0, last - first, 0, source.shape[1])
+def list_rows(bags: Composition, begins: Any, ends: Any) -> Any:
+    """List the rows from begins[w] to ends[w] - 1 in the members of the bags.
+
+    One loop for each table: what is not in a cache is then fetched for many words at once.
+    """
+    count = begins.shape[0]
+    starts, sums = np.empty(count + 1, np.int64), np.empty(count, bags.row_rates.dtype)
+    starts[0] = 0
+    for w in range(count):
+        starts[w + 1] = starts[w] + ends[w] - begins[w]
+    rows, rates = np.empty(starts[count], np.int32), np.empty(starts[count], bags.row_rates.dtype)
+    for w in range(count):
+        for k in range(begins[w], ends[w]):
+            rows[starts[w] + k - begins[w]] = bags.members[k]
+    for k in range(rows.shape[0]):
+        rates[k] = bags.row_rates[rows[k]]
+    for w in range(count):
+        sums[w] = rates.dtype.type(0)
+        for k in range(starts[w], starts[w + 1]):
+            sums[w] += rates[k]
+    return Rows(rows, rates, starts, sums)
 
 
 @inlined
-def sum_rates(row_rates: Any, members: Any, first: Any, last: Any) -> Any:
-    """Return the sum of the rates of some rows."""
-    total = row_rates.dtype.type(0)
-    for k in range(first, last):
-        total += row_rates[members[k]]
-    return total
+def add_bag(vectors: Any, v: Any, bags: Composition, rows: Rows, w: Any, share: Any) -> None:
+    """Add share times the rows of word w to a vector."""
+    first, size = rows.starts[w], rows.starts[w + 1] - rows.starts[w]
+    for k in range(size):
+        bags.places[k, 0], bags.factors[k, 0] = locate(bags.source, rows.rows[first + k]), share
+    add_rows(vectors, v, bags.source, bags.places, bags.factors, 0, size, 0, vectors.shape[1])
 
 
 @inlined
-def form_cold(
-    cold: Any, before: Any, rates: Any, words: Any, count: Any, source: Any, row_rates: Any, starts: Any, middles: Any,
-    members: Any, average: Any, divide_rows: Any, places: Any, factors: Any,
-) -> None:  # fmt: skip
-    """Form, for the words of a block, the part of their vectors that rare rows make, and the rates at which it moves.
+def give_to_bag(steps: Any, s: Any, bags: Composition, rows: Rows, w: Any, scale: Any) -> None:
+    """Add a step, scaled and times their rates, to the rows of word w; fetch the rows that follow."""
+    last = rows.rows.shape[0] - 1
+    for k in range(rows.starts[w], rows.starts[w + 1]):
+        prefetch(bags.source, rows.rows[min(k + AHEAD, last)])
+        add_row(bags.source, rows.rows[k], rows.rates[k] * scale, steps, s)
+
+
+@inlined
+def open_block(bags: Composition, ids: Any, scratch: Any) -> Any:
+    """Form, for the words of a block, the parts of their vectors that rare rows make."""
+    n, real = ids.shape[0], bags.source.dtype.type
+    token_words, words = np.empty(n, np.int32), np.empty(n, np.int32)
+    count = number_words(ids, token_words, words)
+    firsts, middles, lasts = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int64)
+    shares, returns = np.empty(count, bags.source.dtype), np.empty(count, bags.source.dtype)
+    for w in range(count):
+        firsts[w], middles[w], lasts[w] = bags.starts[words[w]], bags.middles[words[w]], bags.starts[words[w] + 1]
+        shares[w] = share_of(lasts[w] - firsts[w], bags.average, real)
+        returns[w] = share_of(lasts[w] - firsts[w], bags.divide_rows, real)
+    rare = list_rows(bags, middles, lasts)
+    vectors, before = scratch[:count], scratch[count : 2 * count]
+    for w in range(count):
+        vectors[w] = real(0)
+        add_bag(vectors, w, bags, rare, w, shares[w])
+        copy_row(before, w, vectors, w)
+    frequent, numbers = list_rows(bags, firsts, middles), np.full(count, FREE)
+    return Block(token_words, vectors, before, frequent, rare, shares, returns, numbers)
+
+
+@inlined
+def close_block(bags: Composition, block: Block) -> None:
+    """Give what was added to the parts of rare rows to these rows.
 
     A row's step is its rate times the gradient of u, and u takes the mean (or sum) of the steps of its rows.
     """
-    real = source.dtype.type
-    for w in range(count):
-        word = words[w]
-        first, last, size = middles[word], starts[word + 1], starts[word + 1] - starts[word]
-        share = share_of(size, average, real)
-        rates[w] = sum_rates(row_rates, members, first, last) * share * share_of(size, divide_rows, real)
-        cold[w] = real(0)
-        add_members(cold, w, source, members, first, last, share, places, factors)
-        copy_row(before, w, cold, w)
+    for w in range(block.shares.shape[0]):
+        moved = block.rare.sums[w] * block.shares[w]
+        if moved > 0:
+            subtract_from(block.before, w, block.vectors, w)
+            give_to_bag(block.before, w, bags, block.rare, w, 1 / moved)
 
 
 @inlined
-def return_cold(
-    cold: Any, before: Any, rates: Any, words: Any, count: Any, source: Any, row_rates: Any, starts: Any, middles: Any,
-    members: Any, divide_rows: Any, places: Any, factors: Any,
-) -> None:  # fmt: skip
-    """Give what was added to the parts of rare rows to these rows."""
-    real = source.dtype.type
-    for w in range(count):
-        if rates[w] > real(0):
-            word = words[w]
-            first, last, size = middles[word], starts[word + 1], starts[word + 1] - starts[word]
-            subtract_from(before, w, cold, w)
-            scale = share_of(size, divide_rows, real) / rates[w]
-            add_to_members(source, members, first, last, row_rates, scale, before, w, places, factors)
+def make_piece(block: Block, room: Any, scratch: Any) -> Any:
+    """Take the memory for the words of a piece, of which there are at most `room`."""
+    first = 2 * block.shares.shape[0]
+    vectors, before = scratch[first : first + room], scratch[first + room : first + 2 * room]
+    token_rows = np.zeros(block.token_words.shape[0], np.int32)
+    return Piece(np.empty(room, np.int32), token_rows, vectors, before, np.empty(room, block.shares.dtype))
 
 
 @inlined
-def form_vectors(
-    vectors: Any, before: Any, rates: Any, piece_words: Any, count: Any, cold: Any, cold_rates: Any, words: Any,
-    source: Any, row_rates: Any, starts: Any, middles: Any, members: Any, average: Any, divide_rows: Any, places: Any,
-    factors: Any,
-) -> None:  # fmt: skip
-    """Form the vectors of the words of a piece: the parts of rare rows, and the frequent rows as they are now."""
-    real = source.dtype.type
+def open_piece(bags: Composition, block: Block, piece: Piece, begin: Any, end: Any) -> Any:
+    """Form the vectors of the words of a piece, with the frequent rows as they are; return how many words it has."""
+    count = 0
+    for i in range(begin, end):
+        t = block.token_words[i]
+        if block.numbers[t] == FREE:
+            block.numbers[t], piece.words[count] = count, t
+            count += 1
+        piece.token_rows[i] = block.numbers[t]
     for w in range(count):
-        t = piece_words[w]
-        word = words[t]
-        first, last, size = starts[word], middles[word], starts[word + 1] - starts[word]
-        share = share_of(size, average, real)
-        hot_rate = sum_rates(row_rates, members, first, last) * share * share_of(size, divide_rows, real)
-        rates[w] = cold_rates[t] + hot_rate
-        copy_row(vectors, w, cold, t)
-        add_members(vectors, w, source, members, first, last, share, places, factors)
-        copy_row(before, w, vectors, w)
+        t = piece.words[w]
+        block.numbers[t] = FREE
+        prefetch(block.vectors, piece.words[min(w + 2, count - 1)])
+        piece.rates[w] = (block.frequent.sums[t] + block.rare.sums[t]) * block.shares[t] * block.returns[t]
+        copy_row(piece.vectors, w, block.vectors, t)
+        add_bag(piece.vectors, w, bags, block.frequent, t, block.shares[t])
+        copy_row(piece.before, w, piece.vectors, w)
+    return count
 
 
 @inlined
-def return_steps(
-    vectors: Any, before: Any, rates: Any, piece_words: Any, count: Any, cold: Any, cold_rates: Any, words: Any,
-    source: Any, row_rates: Any, starts: Any, middles: Any, members: Any, divide_rows: Any, places: Any, factors: Any,
-) -> None:  # fmt: skip
+def close_piece(bags: Composition, block: Block, piece: Piece, count: Any) -> None:
     """Give what was added to the vectors of a piece to the frequent rows, and to the parts of rare rows."""
-    real = source.dtype.type
     for w in range(count):
-        if rates[w] > real(0):
-            t = piece_words[w]
-            word = words[t]
-            first, last, size = starts[word], middles[word], starts[word + 1] - starts[word]
-            subtract_from(before, w, vectors, w)
-            scale = share_of(size, divide_rows, real) / rates[w]
-            add_to_members(source, members, first, last, row_rates, scale, before, w, places, factors)
-            add_row(cold, t, cold_rates[t] / rates[w], before, w)
+        if piece.rates[w] > 0:
+            t = piece.words[w]
+            prefetch(block.vectors, piece.words[min(w + 2, count - 1)])
+            part = block.rare.sums[t] / (block.frequent.sums[t] + block.rare.sums[t])
+            settle_step(piece.before, w, block.vectors, t, piece.vectors, w, part)
+            give_to_bag(piece.before, w, bags, block.frequent, t, block.returns[t] / piece.rates[w])
 
 
 @kernel
@@ -227,6 +291,7 @@ def cbow_bags_exact(
     starts: Any,
     middles: Any,
     members: Any,
+    scratch: Any,
     ids: Any,
     left: Any,
     right: Any,
@@ -290,6 +355,7 @@ def cbow_bags_fast(
     starts: Any,
     middles: Any,
     members: Any,
+    scratch: Any,
     ids: Any,
     left: Any,
     right: Any,
@@ -307,43 +373,25 @@ def cbow_bags_fast(
     seed: Any,
 ) -> Any:
     """Take the steps of `cbow_fast` with the vectors of words, and return them to the rows of their bags."""
-    n, reach, piece, most = ids.shape[0], find_reach(left, right), find_piece(batch), find_largest_bag(starts, ids)
-    room = min(piece + 2 * reach, n)
-    vectors, before, word_rates = allocate_rows(room, source), allocate_rows(room, source), np.empty(room, source.dtype)
-    token_words, token_rows, words = np.empty(n, np.int32), np.zeros(n, np.int32), np.empty(n, np.int32)
-    count = number_words(ids, token_words, words)
-    cold, cold_before = allocate_rows(count, source), allocate_rows(count, source)
-    cold_rates, chosen, piece_words = np.empty(count, source.dtype), np.full(count, FREE), np.empty(room, np.int32)
-    places, factors = np.empty((most, 2), np.int64), np.empty((most, 1), source.dtype)
-    row_rates, sizes = source_rates(rates), sum_sizes(starts, ids) if pooled else np.arange(n + 1)
-    form_cold(
-        cold, cold_before, cold_rates, words, count, source, row_rates, starts, middles, members, average, divide_rows,
-        places, factors,
-    )  # fmt: skip
+    n, reach, size, most = ids.shape[0], find_reach(left, right), find_piece(batch), find_largest_bag(starts, ids)
+    places, factors = np.empty((most, 1), np.int64), np.empty((most, 1), source.dtype)
+    bags = Composition(source, starts, middles, members, source_rates(rates), average, divide_rows, places, factors)
+    block = open_block(bags, ids, scratch)
+    piece = make_piece(block, min(size + 2 * reach, n), scratch)
+    sizes = sum_sizes(starts, ids) if pooled else np.arange(n + 1)
     loss, counted = 0.0, 0
-    for begin in range(0, n, piece):
-        end = min(begin + piece, n)
-        different = choose_words(
-            token_words, max(begin - reach, 0), min(end + reach, n), chosen, token_rows, piece_words
-        )
-        form_vectors(
-            vectors, before, word_rates, piece_words, different, cold, cold_rates, words, source, row_rates, starts,
-            middles, members, average, divide_rows, places, factors,
-        )  # fmt: skip
+    for begin in range(0, n, size):
+        end = min(begin + size, n)
+        count = open_piece(bags, block, piece, max(begin - reach, 0), min(end + reach, n))
         some, targets = run_cbow(
-            vectors, target, token_rows, ids, left, right, begin, end, sizes, alias, word_rates, target_rates(rates),
-            negative, shared, batch, alpha, divide_in, divide_out, seed + GAMMA * np.uint64(begin // batch * shared),
+            piece.vectors, target, piece.token_rows, ids, left, right, begin, end, reach, sizes, alias,
+            piece.rates, target_rates(rates), negative, shared, batch, alpha, divide_in, divide_out,
+            seed + GAMMA * np.uint64(begin // batch * shared),
         )  # fmt: skip
-        return_steps(
-            vectors, before, word_rates, piece_words, different, cold, cold_rates, words, source, row_rates, starts,
-            middles, members, divide_rows, places, factors,
-        )  # fmt: skip
+        close_piece(bags, block, piece, count)
         loss += some
         counted += targets
-    return_cold(
-        cold, cold_before, cold_rates, words, count, source, row_rates, starts, middles, members, divide_rows,
-        places, factors,
-    )  # fmt: skip
+    close_block(bags, block)
     return loss, counted
 
 
@@ -354,6 +402,7 @@ def skipgram_bags_exact(
     starts: Any,
     middles: Any,
     members: Any,
+    scratch: Any,
     ids: Any,
     left: Any,
     right: Any,
@@ -403,6 +452,7 @@ def skipgram_bags_fast(
     starts: Any,
     middles: Any,
     members: Any,
+    scratch: Any,
     ids: Any,
     left: Any,
     right: Any,
@@ -417,41 +467,23 @@ def skipgram_bags_fast(
     seed: Any,
 ) -> Any:
     """Take the steps of `skipgram_fast` with the vectors of words, and return them to the rows of their bags."""
-    n, piece, most = ids.shape[0], find_piece(batch), find_largest_bag(starts, ids)
-    room = min(piece, n)
-    vectors, before, word_rates = allocate_rows(room, source), allocate_rows(room, source), np.empty(room, source.dtype)
-    token_words, token_rows, words = np.empty(n, np.int32), np.zeros(n, np.int32), np.empty(n, np.int32)
-    count = number_words(ids, token_words, words)
-    cold, cold_before = allocate_rows(count, source), allocate_rows(count, source)
-    cold_rates, chosen, piece_words = np.empty(count, source.dtype), np.full(count, FREE), np.empty(room, np.int32)
-    places, factors = np.empty((most, 2), np.int64), np.empty((most, 1), source.dtype)
-    row_rates = source_rates(rates)
-    form_cold(
-        cold, cold_before, cold_rates, words, count, source, row_rates, starts, middles, members, average, divide_rows,
-        places, factors,
-    )  # fmt: skip
+    n, size, most = ids.shape[0], find_piece(batch), find_largest_bag(starts, ids)
+    places, factors = np.empty((most, 1), np.int64), np.empty((most, 1), source.dtype)
+    bags = Composition(source, starts, middles, members, source_rates(rates), average, divide_rows, places, factors)
+    block = open_block(bags, ids, scratch)
+    piece = make_piece(block, min(size, n), scratch)
     loss, counted = 0.0, 0
-    for begin in range(0, n, piece):
-        end = min(begin + piece, n)
-        different = choose_words(token_words, begin, end, chosen, token_rows, piece_words)
-        form_vectors(
-            vectors, before, word_rates, piece_words, different, cold, cold_rates, words, source, row_rates, starts,
-            middles, members, average, divide_rows, places, factors,
-        )  # fmt: skip
+    for begin in range(0, n, size):
+        end = min(begin + size, n)
+        count = open_piece(bags, block, piece, begin, end)
         some, targets = run_skipgram(
-            vectors, target, token_rows, ids, left, right, begin, end, alias, word_rates, target_rates(rates),
-            negative, shared, batch, alpha, seed + GAMMA * np.uint64(begin // batch * shared),
+            piece.vectors, target, piece.token_rows, ids, left, right, begin, end, alias, piece.rates,
+            target_rates(rates), negative, shared, batch, alpha, seed + GAMMA * np.uint64(begin // batch * shared),
         )  # fmt: skip
-        return_steps(
-            vectors, before, word_rates, piece_words, different, cold, cold_rates, words, source, row_rates, starts,
-            middles, members, divide_rows, places, factors,
-        )  # fmt: skip
+        close_piece(bags, block, piece, count)
         loss += some
         counted += targets
-    return_cold(
-        cold, cold_before, cold_rates, words, count, source, row_rates, starts, middles, members, divide_rows,
-        places, factors,
-    )  # fmt: skip
+    close_block(bags, block)
     return loss, counted
 
 

@@ -221,6 +221,7 @@ def run_cbow(
     right: Any,
     begin: Any,
     end: Any,
+    reach: Any,
     sizes: Any,
     alias: Any,
     source_rates: Any,
@@ -236,10 +237,10 @@ def run_cbow(
     """Train the windows of the tokens begin … end - 1, as `cbow_fast` describes.
 
     The vector of token j is source[token_rows[j]], and source rows have rates of their own, so that a kernel can hand
-    in other vectors than those of words. `sizes` is what `count_contexts` takes.
+    in other vectors than those of words. `reach` is the half of the widest window, `sizes` what `count_contexts` takes.
     """
     n, real, state = ids.shape[0], source.dtype.type, seed
-    reach, D = find_reach(left, right), source.shape[1]
+    D = source.shape[1]
     ring = find_power(2 * reach + batch + 2)
     last = ring - 1  # j & last is the place of token j in a ring
     # Row j of prefix is the sum of the source rows before j; row j of change is what is added to source row j less
@@ -340,6 +341,6 @@ def cbow_fast(
     needs of them stays in the first-level cache.
     """
     return run_cbow(
-        source, target, ids, ids, left, right, 0, ids.shape[0], None, alias, source_rates(rates), target_rates(rates),
-        negative, shared, batch, alpha, divide_in, divide_out, seed,
+        source, target, ids, ids, left, right, 0, ids.shape[0], find_reach(left, right), None, alias,
+        source_rates(rates), target_rates(rates), negative, shared, batch, alpha, divide_in, divide_out, seed,
     )  # fmt: skip

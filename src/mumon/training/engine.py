@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from mumon.corpus import EncodedCorpus
 from mumon.corpus.subwords import Bags
+from mumon.kernels.layout import count_scratch_rows
 from mumon.training.run_state import BlockResult
 from mumon.training.sampling import (
     NOISE,
@@ -23,7 +24,7 @@ from mumon.training.sampling import (
     derive_block_seed,
 )
 from mumon.training.settings import Settings
-from mumon.training.weights import Matrix, make_shared_weights
+from mumon.training.weights import Matrix, allocate_matrix, make_shared_weights
 
 # A block is the unit of work of a thread, of random streams and of the rate: some 10 ms of training, small beside an
 # epoch even for short corpora.
@@ -124,6 +125,12 @@ class Engine:
         room = int(np.max(offsets[bounds[1:]] - offsets[bounds[:-1]]))
         ids, left, right = (np.empty(room, np.int32) for _ in range(3))
         window = min(settings.window, room)
+        bags: dict[str, Any] = {}
+        if self.bags is not None:
+            scratch = allocate_matrix(
+                count_scratch_rows(room, len(self.target), settings.batch, window), self.source.shape[1]
+            )
+            bags = {"bags": (self.bags.starts, self.middles, self.bags.members, scratch)}
         from mumon.kernels.windows import sample_block
 
         def train(epoch: int, block: int, alpha: float) -> BlockResult:
@@ -135,7 +142,6 @@ class Engine:
                 ids, left, right,
             )  # fmt: skip
             weights = (self.weights,) if len(self.weights) else ()
-            bags = {} if self.bags is None else {"bags": (self.bags.starts, self.middles, self.bags.members)}
             loss, counted = self._kernel(
                 self.source, self.target, ids[:n], left[:n], right[:n], self.alias,
                 self.rates, np.float32(alpha),

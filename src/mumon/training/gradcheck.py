@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mumon.kernels.layout import PADDING
+from mumon.kernels.layout import PADDING, count_scratch_rows
 from mumon.training.objectives import OBJECTIVES, Window, find_objective
 from mumon.training.sampling import build_alias_table
 from mumon.training.settings import Settings
@@ -222,7 +222,9 @@ def _take_step(problem: Problem, settings: Settings) -> list[Array]:
     if settings.objective_record.has_bags:
         starts = np.cumsum([0, *map(len, problem.bags)])
         middles = (starts[:-1] + starts[1:]) // 2  # half of the rows are frequent
-        bags = starts, middles, np.concatenate(problem.bags).astype(np.int32)
+        room = count_scratch_rows(len(problem.ids), len(target), settings.batch, len(problem.ids))
+        scratch = np.zeros((room, source.shape[1]))
+        bags = starts, middles, np.concatenate(problem.bags).astype(np.int32), scratch
         rates = np.ones((2, len(source)))
     kernel(source, target, *columns, problem.alias, rates, TINY, problem.seed, *weights, *weight_rate, bags=bags)
     return [

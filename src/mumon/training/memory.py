@@ -20,6 +20,7 @@ REPORTED_BYTES = 10**9  # less is no surprise on any machine
 # A word's part in dictionaries, in noise and rate tables, and in what saving writes at once; measured with short words.
 WORD_BYTES = 480
 NGRAMS_PER_WORD, ROWS_PER_WORD = 5, 26  # of 80,000 English words; German has as many n-grams and 40 rows
+TOKENS_PER_WORD = 5  # of a block, for which a kernel over bags keeps the vectors of its different words, twice
 MEMBER_BYTES = 40  # of one row in the bag of a word: as it is kept, and while bags are built and sorted
 
 
@@ -120,4 +121,6 @@ def compute_training_bytes(
     rows = 2 * words + shared + ngrams
     if objective.has_bags:
         rows += words  # the vectors themselves, beside the rows that they are made of
+        if not settings.exact:
+            rows += settings.workers * 2 * min(words, objective.block_tokens // TOKENS_PER_WORD)
     return words * WORD_BYTES + rows * row_bytes(columns) + MEMBER_BYTES * members + settings.workers * buffers
