@@ -62,7 +62,8 @@ def choose_alpha(
         return alpha
     contexts = count_usual_contexts(settings, corpus.usual_length)
     summed = settings.objective_record.gradients(settings, contexts)[0] * max(settings.negative / USUAL_NEGATIVE, 1.0)
-    return min(alpha, SAFE_COUPLING / (measure_coupling(bags, counts, settings) * summed))
+    steps = measure_coupling(bags, counts, settings) * summed
+    return min(alpha, SAFE_COUPLING / steps) if steps else alpha
 
 
 def compute_default_alpha(
@@ -139,10 +140,10 @@ def measure_coupling(bags: Bags, counts: npt.NDArray[np.int64], settings: Settin
     shares, sizes, rows = kept / kept.sum(), bags.sizes, int(bags.members.max()) + 1
     boost = partial(settings.objective_record.source_boost, settings)
     rates = compute_bag_rates(counts, rows, bags, settings.row_exponent, boost)
-    out = np.repeat(shares / (sizes if settings.update == "correct" else 1), sizes)
-    received = np.bincount(bags.members, out, minlength=rows) * rates * PIECE
-    means = np.add.reduceat(received[bags.members], bags.starts[:-1]) / sizes
-    return float((shares * means).sum())
+    out = np.repeat(PIECE * shares / (sizes if settings.update == "correct" else 1), sizes)
+    received = np.bincount(bags.members, out, minlength=rows)
+    others = rates[bags.members] * np.maximum(received[bags.members] - out, 0)  # a word's own steps are seen at once
+    return float((shares * np.add.reduceat(others, bags.starts[:-1]) / sizes).sum())
 
 
 def advise_on_low_rate(settings: Settings, alpha: float, tokens: int, sentence: float) -> str | None:
