@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mumon import WordVectors
+from mumon import FastText, WordVectors
 from mumon.corpus.subwords import Subwords
 from mumon.errors import MissingWordError
 from mumon.formats import check_target, detect, read_vectors
@@ -213,6 +213,21 @@ def test_the_end_of_a_sentence_has_no_ngrams(tmp_path):
 def test_the_words_of_a_classifier_are_read_without_its_labels(tmp_path):
     (tmp_path / "m.bin").write_bytes(model(labels=[b"__label__x"], kind=3))
     assert read_vectors(tmp_path / "m.bin").words == ["a", "</s>"]
+
+
+def test_the_first_files_which_had_no_version_are_read_and_trained_further(tmp_path):
+    new = model(kind=1).replace(struct.pack("<iii", 1, 1, 1), struct.pack("<iii", 1, 2, 1))  # negative sampling
+    sizes = new.index(struct.pack("<3i2q", 2, 2, 0, 9, -1)) + struct.calcsize("<3iq")
+    numbers = new.index(struct.pack("<?2q", False, 5, 2))
+    old = new[8:sizes] + new[sizes + 8 : numbers] + new[numbers + 1 : -17] + struct.pack("<2q", 2, 2) + bytes(16)
+    (tmp_path / "new.bin").write_bytes(new)
+    (tmp_path / "old.bin").write_bytes(old)
+    both = [FastTextVectors.load(tmp_path / name, "fasttext-bin") for name in ("new.bin", "old.bin")]
+    assert both[0].vectors.tobytes() == both[1].vectors.tobytes() and (both[0]["kings"] == both[1]["kings"]).all()
+    trained = FastText.from_facebook(tmp_path / "old.bin", progress=False, workers=1, sample=0)
+    trained.train([["a", "</s>"]] * 50, total_examples=50, epochs=1)
+    assert trained.syn1neg.any() and (trained.wv["a"] != both[1]["a"]).any()
+    refused(lambda: read_vectors(tmp_path / "old.bin"))  # by its content alone it could be anything
 
 
 @pytest.mark.parametrize(("kind", "ngrams"), [(3, False), (2, True)])

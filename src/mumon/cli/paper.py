@@ -24,7 +24,7 @@ def paper(
         typer.Argument(
             metavar="[all|NAME…]",
             help="Experiments: table1 extrinsic times norms angle curves sampler negatives rates gradcheck sizes "
-            "both-sides sentences growth positions c4.",
+            "both-sides sentences growth positions subwords c4.",
             show_default=False,
         ),
     ] = None,
@@ -59,6 +59,10 @@ def paper(
         list[str] | None,
         typer.Option(help="More text, which growth adds to the corpus for its largest part.", show_default=False),
     ] = None,
+    german: Annotated[
+        list[str] | None,
+        typer.Option(help="German text, on which subwords are trained, too.", show_default=False),
+    ] = None,
     estimate: Annotated[bool, typer.Option("--estimate", help="Only estimate the time and the memory.")] = False,
     render: Annotated[
         bool,
@@ -80,14 +84,16 @@ def paper(
 
     progress = options.reporter(quiet)
     if render:
-        _refuse_beside_render({"--estimate": estimate, "--corpus": corpus, "--c4": c4, "--more": more, "NAMES": names})
+        texts = {"--corpus": corpus, "--c4": c4, "--more": more, "--german": german}
+        _refuse_beside_render({"--estimate": estimate, **texts, "NAMES": names})
     elif estimate or (scale == "full" and corpus):
-        texts = {"corpus": corpus or [], "c4": c4 or [], "more": more or []}
-        _estimate(names or ["all"], scale, texts, workers, progress, json and estimate)
+        files = {"corpus": corpus or [], "c4": c4 or [], "more": more or [], "german": german or []}
+        _estimate(names or ["all"], scale, files, workers, progress, json and estimate)
     if estimate:
         return
-    asked: dict[str, Any] = {"scale": scale, "corpus": corpus, "output": output, "cache": cache, "extrinsic": extrinsic}
-    asked |= {"bench": bench, "c4": c4, "more": more, "threads": workers, "command": _command(), "progress": progress}
+    asked: dict[str, Any] = {"scale": scale, "corpus": corpus, "c4": c4, "more": more, "german": german}
+    asked |= {"output": output, "cache": cache, "extrinsic": extrinsic, "bench": bench}
+    asked |= {"threads": workers, "command": _command(), "progress": progress}
     report = render_paper(output, bench) if render else _run(names or ["all"], asked, progress)
     if json:
         import json as json_
@@ -158,9 +164,9 @@ def _estimate(
     sizes = {text: estimates.measure_corpus(", ".join(files[text]), read[text], chosen) for text in read}
     first = sizes.get("corpus") or (estimates.GENERATED_SIZE if scale == "small" else estimates.WIKIPEDIA_SIZE)
     second = sizes.get("c4") or (estimates.C4_SIZE if scale == "full" and "corpus" not in sizes else None)
-    more = sizes["more"].tokens if "more" in sizes else 0
+    more, german = (sizes[text].tokens if text in sizes else 0 for text in ("more", "german"))
     progress.note("measuring how fast this machine trains …")
-    needs = estimates.estimate_items(chosen, first, second, workers, wanted, more)
+    needs = estimates.estimate_items(chosen, first, second, workers, wanted, more, german)
     if json:
         print(
             json_.dumps({"corpus": asdict(first), "c4": second and asdict(second), "needs": [asdict(n) for n in needs]})

@@ -7,6 +7,9 @@ Labels of a classifier are left out.
     int32 magic, version; 12 int32 and a double of settings; int32 entries, words, labels; int64 tokens, pruned;
     per entry its name, a 0, int64 count, int8 kind; bool quantised; int64 rows, columns; float32 numbers;
     the same of the output matrix
+
+The first files, of 2016, have no magic, no version, no "pruned" and no "quantised". They are read where this format is
+asked for by name.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ from mumon.utils.atomic import atomic_file
 
 MAGIC = struct.pack("<i", 793712314)
 VERSIONS = (11, 12)
+FIRST_VERSION = 0  # of files that do not say theirs
 SETTINGS_FIELDS = struct.Struct("<12id")
 SETTINGS_NAMES = (
     "dim",
@@ -46,11 +50,12 @@ SETTINGS_NAMES = (
     "update_rate",
     "sample",
 )
-SIZES_FIELDS = struct.Struct("<3i2q")
+SIZES_FIELDS, FIRST_SIZES_FIELDS = struct.Struct("<3i2q"), struct.Struct("<3iq")
 ENTRY_FIELDS = struct.Struct("<qb")  # count and kind, after the 0 that ends a word
-MATRIX_FIELDS = struct.Struct("<?2q")
+MATRIX_FIELDS, FIRST_MATRIX_FIELDS = struct.Struct("<?2q"), struct.Struct("<2q")
 CBOW_MODEL, SKIPGRAM_MODEL, SUPERVISED_MODEL = 1, 2, 3
 HIERARCHICAL_LOSS, NEGATIVE_SAMPLING_LOSS = 1, 2
+MODELS, LOSSES = (CBOW_MODEL, SKIPGRAM_MODEL, SUPERVISED_MODEL), (1, 2, 3)  # softmax is the third loss
 UPDATE_RATE = 100  # fastText's setting for how often its threads report
 MAX_WORD_BYTES = 1 << 16
 MAX_DIM = 1 << 20
@@ -62,6 +67,7 @@ ROWS_AT_ONCE = 2048
 class _Header:
     """What a file says before its numbers begin; `offset` is where that is."""
 
+    version: int
     dim: int
     bucket: int
     minn: int
@@ -133,16 +139,24 @@ def _map_output(path: Path, header: _Header) -> Floats:
     begin = header.offset + 4 * header.rows * header.dim
     with path.open("rb") as file:
         file.seek(begin)
-        fields = file.read(MATRIX_FIELDS.size)
-    if len(fields) < MATRIX_FIELDS.size:
+        size = (MATRIX_FIELDS if header.version else FIRST_MATRIX_FIELDS).size
+        fields = file.read(size)
+    if len(fields) < size:
         raise FormatError(f"{path} ends at byte {begin}, before its output matrix; use a whole file")
-    quantised, rows, columns = MATRIX_FIELDS.unpack(fields)
+    quantised, rows, columns = _unpack_matrix(fields)
     if quantised or (rows, columns) != (len(header.words), header.dim):
         raise FormatError(
             f"{path} has an output matrix of {rows} x {columns} where {len(header.words)} x {header.dim} follows from "
             "its words; the file may be damaged"
         )
-    return _map_rows(path, begin + MATRIX_FIELDS.size, rows, columns)
+    return _map_rows(path, begin + size, rows, columns)
+
+
+def _unpack_matrix(fields: bytes) -> tuple[bool, int, int]:
+    """Return whether a matrix is quantised, its rows and its columns."""
+    if len(fields) == MATRIX_FIELDS.size:
+        return MATRIX_FIELDS.unpack(fields)  # type: ignore[return-value]
+    return False, *FIRST_MATRIX_FIELDS.unpack(fields)
 
 
 def write_source(path: Path, source: Source, dtype: str = "float32") -> None:
@@ -253,28 +267,25 @@ class _HeaderReader:
         self._buffer, self._start, self._offset = b"", 0, 0
 
     def read(self, limit: int | None) -> _Header:
-        if self._take(4) != MAGIC:
-            raise FormatError(f"{self._path} does not begin with fastText's number 793712314; name another format")
-        version = int.from_bytes(self._take(4), "little")
-        if version not in VERSIONS:
-            raise FormatError(f"{self._path} has fastText's version {version}; mumon reads 11 and 12, so save it again")
-        settings = dict(zip(SETTINGS_NAMES, SETTINGS_FIELDS.unpack(self._take(SETTINGS_FIELDS.size)), strict=True))
+        version, settings = self._read_settings()
         dim, model, bucket = settings["dim"], settings["model"], settings["bucket"]
         minn, maxn = settings["min_n"], settings["max_n"]
-        if version == 11 and model == SUPERVISED_MODEL:
+        if version < 12 and model == SUPERVISED_MODEL:
             maxn = 0  # such models do not use the value that they save
         if not 1 <= dim <= MAX_DIM or bucket < 0 or minn < 0 or not 0 <= maxn <= MOST_CHARACTERS:
             raise FormatError(
                 f"{self._path} promises vectors of {dim} numbers, {bucket} rows of n-grams and n-grams of {minn} to "
                 f"{maxn} characters; the file may be damaged"
             )
-        entries, nwords, labels, _, pruned = SIZES_FIELDS.unpack(self._take(SIZES_FIELDS.size))
+        sizes = SIZES_FIELDS if version else FIRST_SIZES_FIELDS
+        entries, nwords, labels, _, pruned = (*sizes.unpack(self._take(sizes.size)), -1)[:5]
         if nwords < 1 or labels < 0 or entries != nwords + labels:
             raise FormatError(
                 f"{self._path} promises {nwords} words and {labels} labels in {entries} entries; it may be damaged"
             )
         words, counts = self._read_entries(entries, nwords, limit)
-        quantised, rows, columns = MATRIX_FIELDS.unpack(self._take(MATRIX_FIELDS.size)) if pruned < 0 else (True, 0, 0)
+        fields = MATRIX_FIELDS if version else FIRST_MATRIX_FIELDS
+        quantised, rows, columns = _unpack_matrix(self._take(fields.size)) if pruned < 0 else (True, 0, 0)
         if quantised:
             raise FormatError(
                 f"{self._path} is quantised (as .ftz files are), and mumon does not decode its {nwords} words; use the "
@@ -285,7 +296,23 @@ class _HeaderReader:
                 f"{self._path} has a matrix of {rows} x {columns} where {nwords + bucket} x {dim} follows from its "
                 "settings; the file may be damaged"
             )
-        return _Header(dim, bucket, minn, maxn, words, counts, rows, self._offset, settings)
+        return _Header(version, dim, bucket, minn, maxn, words, counts, rows, self._offset, settings)
+
+    def _read_settings(self) -> tuple[int, dict[str, Any]]:
+        """Read the version and the settings."""
+        first, version = self._take(4), FIRST_VERSION
+        if first == MAGIC:
+            version, first = int.from_bytes(self._take(4), "little"), b""
+            if version not in VERSIONS:
+                raise FormatError(
+                    f"{self._path} has fastText's version {version}; mumon reads 11 and 12, so save it again"
+                )
+        fields = first + self._take(SETTINGS_FIELDS.size - len(first))
+        settings = dict(zip(SETTINGS_NAMES, SETTINGS_FIELDS.unpack(fields), strict=True))
+        known = settings["model"] in MODELS and settings["loss"] in LOSSES and settings["word_ngrams"] >= 1
+        if version == FIRST_VERSION and not known:
+            raise FormatError(f"{self._path} does not begin with fastText's number 793712314; name another format")
+        return version, settings
 
     def _read_entries(self, entries: int, nwords: int, limit: int | None) -> tuple[list[bytes], Counts]:
         """Read the words, which come before the labels, and their counts."""

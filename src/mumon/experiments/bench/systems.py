@@ -161,7 +161,7 @@ def _build_gensim_system(objective: Objective, iterable: bool, subwords: bool = 
 
 def _build_fasttext_system(objective: Objective, subwords: bool = False) -> System:
     lengths = SUBWORDS if subwords else {"min_n": 0, "max_n": 0}
-    train = _build_python_command("fasttext_train", sg=int(objective == "sg"), **lengths)
+    train = _build_python_command("fasttext_train", sg=int(objective == "sg"), options=lengths)
     return System(
         f"fasttext-{objective}{'-subwords' * subwords}",
         f"fastText {OBJECTIVE_NAMES[objective]}{', subwords' * subwords}",

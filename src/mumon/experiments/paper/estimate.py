@@ -10,11 +10,22 @@ from typing import TYPE_CHECKING
 
 from mumon.corpus import EncodedCorpus
 from mumon.estimate.report import format_time
-from mumon.experiments.paper import both_sides, curves, extrinsic, intrinsic, norms, position_weights, rates, sizes
+from mumon.experiments.paper import (
+    both_sides,
+    curves,
+    extrinsic,
+    intrinsic,
+    norms,
+    position_weights,
+    rates,
+    sizes,
+    subwords,
+)
 from mumon.experiments.paper.runs import POSITIONS, SYSTEMS, has_lowest_rate
 from mumon.experiments.paper.scales import WINDOWS, Scale
 from mumon.experiments.paper.sides import DEFAULT_SYSTEM
 from mumon.experiments.paper.sweeps import FEWEST_RATES
+from mumon.fasttext import make_model
 from mumon.training.memory import compute_training_bytes
 from mumon.utils.memory import format_bytes
 from mumon.utils.progress import Progress
@@ -26,7 +37,14 @@ if TYPE_CHECKING:
 # Dozens of speeds are measured: each gets less time and smaller matrices than a single one would.
 CALIBRATION_SECONDS, CALIBRATION_BYTES = 1.0, 1 << 29
 # gensim's time over that of the mumon system it is compared with: 300 dimensions, 2 threads, docs/benchmarks.md.
-PEER_FACTORS = {"gensim CBOW": ("CBOW correct", 3.8), "gensim SG": ("SG", 8.5)}
+PEER_FACTORS = {
+    "gensim CBOW": ("CBOW correct", 3.8),
+    "gensim SG": ("SG", 8.5),
+    "fastText CBOW": ("CBOW correct, subwords", 9.0),
+    "fastText SG": ("SG correct, subwords", 17.0),
+    "gensim FastText CBOW": ("CBOW correct, subwords", 5.0),
+    "gensim FastText SG": ("SG correct, subwords", 9.0),
+}
 # fastText and word2vec.c count as two and three of gensim's trainings.
 TIMED_SYSTEMS = ("CBOW correct", "SG", "CBOW correct, exact", "SG, exact", *["gensim CBOW"] * 6, *["gensim SG"] * 6)
 
@@ -86,6 +104,7 @@ def estimate_items(
     threads: int,
     names: Container[str],
     more_tokens: int = 0,
+    german_tokens: int = 0,
 ) -> list[ItemCost]:
     """Estimate hours and memory of experiments on this machine.
 
@@ -103,6 +122,8 @@ def estimate_items(
         The experiments to estimate; those that train nothing are left out.
     more_tokens
         Words of the text that `growth` adds to the corpus.
+    german_tokens
+        Words of the German text of `subwords`.
 
     Returns
     -------
@@ -112,7 +133,8 @@ def estimate_items(
     speeds: dict[tuple[str, int, int, CorpusSize], float] = {}
     hours: dict[str, list[float]] = {}
     memory: dict[str, int] = {}
-    for item, system, tokens, dim, window, on_second in _list_trainings(scale, corpus, second, threads, more_tokens):
+    more = more_tokens, german_tokens
+    for item, system, tokens, dim, window, on_second in _list_trainings(scale, corpus, second, threads, *more):
         if item not in names:
             continue
         base, factor = PEER_FACTORS.get(system, (system, 1.0))
@@ -127,7 +149,7 @@ def estimate_items(
 
 
 def _list_trainings(
-    scale: Scale, corpus: CorpusSize, second: CorpusSize | None, threads: int, more_tokens: int = 0
+    scale: Scale, corpus: CorpusSize, second: CorpusSize | None, threads: int, more_tokens: int, german_tokens: int
 ) -> Iterator[tuple[str, str, float, int, int, bool]]:
     """Yield experiment, system, tokens of all epochs, dimensions, window and "on the second corpus", by training."""
 
@@ -194,13 +216,20 @@ def _list_trainings(
     for times in position_weights.WINDOWS:
         window = times * scale.window
         yield "positions", POSITIONS, tokens(scale.table_sentences), scale.dim, window, False
+    for each in (tokens(scale.table_sentences), german_tokens * scale.epochs):
+        for system, count in {
+            **dict.fromkeys(subwords.OURS, FEWEST_RATES + scale.seeds),
+            **dict.fromkeys(subwords.PEERS, 1),
+        }.items():
+            for _ in range(count if each else 0):
+                yield "subwords", system, each, *usual
     for system in sizes.SYSTEMS:
         if second is not None:
             yield "c4", system, second.tokens * scale.c4_epochs, scale.c4_dim, scale.window, True
 
 
 def _create_model(system: str, window: int, threads: int) -> Word2Vec:
-    return Word2Vec(window=window, workers=threads, progress=False, **SYSTEMS[system])
+    return make_model(window=window, workers=threads, progress=False, **SYSTEMS[system])
 
 
 def _measure_speed(system: str, dim: int, window: int, threads: int, corpus: CorpusSize) -> float:

@@ -15,26 +15,27 @@ from mumon.corpus.vocabulary import Vocabulary
 from mumon.errors import CorpusError, FormatError, OptionError, TrainingError, to_one_line
 from mumon.experiments.bench.work import write_plain_text
 from mumon.experiments.paper.runs import (
-    GENSIM_RATE,
+    PEER_RATES,
     SOURCE_OPTIONS,
     SYSTEMS,
     TrainedRun,
     collect_scores,
     compute_mean_norm,
     describe_run,
+    find_program,
     find_version,
     is_peer,
     pack_outcomes,
-    train_gensim,
+    train_peer,
     unpack_outcomes,
 )
 from mumon.experiments.paper.scales import Scale
 from mumon.experiments.result_store import Arrays, ResultStore, digest_json
 from mumon.experiments.sweep.plan import digest_task
+from mumon.fasttext import make_model
 from mumon.training.rates import choose_alpha
 from mumon.utils.progress import Progress
 from mumon.utils.strict_json import parse
-from mumon.word2vec import Word2Vec
 
 if TYPE_CHECKING:
     from mumon.evaluation import SentenceTask, Task
@@ -94,6 +95,8 @@ class ExperimentContext:
         Files that `growth` adds to the corpus for its largest part.
     sentence_tasks
         Pairs of sentences; those of tasks whose names end in "-dev" choose, the others test.
+    german
+        Files of a German text, for `subwords`.
     """
 
     def __init__(
@@ -108,11 +111,12 @@ class ExperimentContext:
         c4: Sequence[str] = (),
         more: Sequence[str] = (),
         sentence_tasks: Sequence[SentenceTask] = (),
+        german: Sequence[str] = (),
     ) -> None:
         self.scale, self.inputs, self.tasks, self.threads = scale, list(inputs), list(tasks), threads
         self.store, self.progress = ResultStore(cache, indent=1), progress
         self.earlier_results, self.c4, self.more = dict(earlier_results or {}), list(c4), list(more)
-        self.sentence_tasks = list(sentence_tasks)
+        self.sentence_tasks, self.german = list(sentence_tasks), list(german)
         self.label = ""  # of the experiment that is running
         self._parts: dict[tuple[str, int | None], Part] = {}
 
@@ -153,9 +157,9 @@ class ExperimentContext:
     def default_rate(self, system: str, part: Part, **changed: Any) -> float:
         """Return the learning rate that a system chooses by itself."""
         if is_peer(system):
-            return GENSIM_RATE
+            return PEER_RATES[find_program(system)]
         options = self.options(**changed)
-        settings = Word2Vec(window=options["window"], negative=options["negative"], **SYSTEMS[system]).settings
+        settings = make_model(window=options["window"], negative=options["negative"], **SYSTEMS[system]).settings
         sizes = {"min_count": options["min_count"], "max_final_vocab": options["max_final_vocab"]}
         words, tokens = Vocabulary.from_corpus(part.corpus, **sizes), part.tokens * options["epochs"]
         return choose_alpha(settings, tokens, part.corpus, words.counts, words.lookup(part.corpus))
@@ -254,13 +258,13 @@ class ExperimentContext:
         Returns
         -------
         tuple
-            Source vectors, the last loss and the matrix of target vectors; of gensim only the vectors are known.
+            Source vectors, the last loss and the matrix of target vectors; of a peer only the vectors are known.
         """
         if is_peer(system):
             reporter.start("training (a process of its own)", 0, "")
-            return train_gensim(part.path, {**SYSTEMS[system], **options}, self.threads, seed), None, None
+            return train_peer(system, part.path, options, self.threads, seed), None, None
         asked = {**SOURCE_OPTIONS, **SYSTEMS[system], **options}
-        model = Word2Vec(part.corpus, seed=seed, workers=self.threads, progress=reporter, **asked)
+        model = make_model(part.corpus, seed=seed, workers=self.threads, progress=reporter, **asked)
         return model.wv, model.history[-1].loss, model.syn1neg
 
     def list_inputs(self, system: str, part: Part, seed: int, options: Mapping[str, Any]) -> dict[str, Any]:

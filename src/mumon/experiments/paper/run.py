@@ -51,11 +51,12 @@ def items() -> dict[str, Item]:
         sampler,
         sentence_similarity,
         sizes,
+        subwords,
         times,
     )
 
     paper = (intrinsic, extrinsic, times, norms, angle, curves, sampler, negatives, rates, gradients, sizes)
-    modules = (*paper, both_sides, sentence_similarity, growth, position_weights, c4)
+    modules = (*paper, both_sides, sentence_similarity, growth, position_weights, subwords, c4)
     return {module.ITEM.name: module.ITEM for module in modules}
 
 
@@ -105,6 +106,7 @@ def run_paper(
     bench: str | os.PathLike[str] | None = None,
     c4: Files | None = None,
     more: Files | None = None,
+    german: Files | None = None,
     threads: int | None = None,
     command: str = "mumon.experiments.paper.run_paper",
     progress: bool | Progress | None = None,
@@ -127,6 +129,8 @@ def run_paper(
         A second corpus for large vectors: 768 dimensions and 5 M words at the full scale.
     more
         More text, which the experiment `growth` adds to the corpus for its largest part.
+    german
+        German text, on which the experiment `subwords` trains, too.
     threads
         Threads of every training; by default all cores.
     command
@@ -177,6 +181,7 @@ def run_paper(
             earlier_results=earlier,
             c4=_list_names(c4),
             more=_list_names(more),
+            german=_list_names(german),
             sentence_tasks=_load_sentences(wanted, bool(files), reporter),
         )
         for number, item in enumerate(wanted, 1):

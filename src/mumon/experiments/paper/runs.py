@@ -1,4 +1,4 @@
-"""One training: the systems, what is saved of a run, and gensim in a process of its own."""
+"""One training: the systems, what is saved of a run, and peers in processes of their own."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import numpy as np
 from mumon import __version__
 from mumon.errors import FormatError, PeerError, TrainingError
 from mumon.evaluation.bootstrap import Outcome
-from mumon.experiments.bench.systems import find_peer_version
-from mumon.word2vec import Word2Vec
+from mumon.experiments.bench.systems import SUBWORDS, find_peer_version
+from mumon.fasttext import make_model
 
 if TYPE_CHECKING:
     from mumon.evaluation import Report, Task
@@ -36,10 +36,19 @@ SYSTEMS: dict[str, dict[str, Any]] = {
     "CBOW faulty, exact": {"update": "faulty", "exact": True},
     "CBOW correct, exact": {"exact": True},
     POSITIONS: {"positions": 4},
+    "CBOW correct, subwords": SUBWORDS,
+    "CBOW faulty, subwords": {**SUBWORDS, "update": "faulty"},
+    "SG correct, subwords": {**SUBWORDS, "sg": 1},
+    "SG faulty, subwords": {**SUBWORDS, "sg": 1, "update": "faulty"},
+    "fastText CBOW": {**SUBWORDS, "sg": 0},
+    "fastText SG": {**SUBWORDS, "sg": 1},
+    "gensim FastText CBOW": {**SUBWORDS, "sg": 0},
+    "gensim FastText SG": {**SUBWORDS, "sg": 1},
 }
 # What every model of the paper's protocol is trained with: its vectors are the source vectors alone.
 SOURCE_OPTIONS: dict[str, Any] = {"target_weight": 0.0}
-GENSIM_RATE = 0.025  # its default, for both objectives
+PEER_RATES = {"gensim": 0.025, "fastText": 0.05}  # their defaults, for both objectives
+PEER_MODULES = {"gensim": "gensim_train", "fastText": "fasttext_train"}  # in mumon.experiments.bench.peers
 
 
 def has_lowest_rate(system: str, tokens: float) -> bool:
@@ -48,7 +57,7 @@ def has_lowest_rate(system: str, tokens: float) -> bool:
     >>> has_lowest_rate("SG", 10**7), has_lowest_rate("SG", 10**9)
     (False, True)
     """
-    settings = Word2Vec(**SYSTEMS[system]).settings
+    settings = make_model(**SYSTEMS[system]).settings
     rule = settings.objective_record.rate_rule(settings)
     return rule.at(tokens) <= rule.least
 
@@ -77,14 +86,24 @@ class TrainedRun:
         return float(scores[~np.isnan(scores)].mean()) if (~np.isnan(scores)).any() else float("nan")
 
 
+def find_program(system: str) -> str:
+    """Return the name of the program that trains a system.
+
+    >>> find_program("gensim FastText CBOW"), find_program("CBOW correct")
+    ('gensim', 'mumon')
+    """
+    first = system.split()[0]
+    return first if first in PEER_RATES else "mumon"
+
+
 def is_peer(system: str) -> bool:
-    """Return whether gensim trains a system."""
-    return system.startswith("gensim")
+    """Return whether another program trains a system."""
+    return find_program(system) != "mumon"
 
 
 def find_version(system: str) -> str | None:
     """Return the version of the program that trains a system, or None if it is not installed."""
-    return find_peer_version("gensim") if is_peer(system) else __version__
+    return find_peer_version(find_program(system)) if is_peer(system) else __version__
 
 
 def describe_run(system: str, changed: Mapping[str, Any], seed: int) -> str:
@@ -113,50 +132,54 @@ def describe_run(system: str, changed: Mapping[str, Any], seed: int) -> str:
     return ", ".join([system, *spoken, f"seed {seed}"])
 
 
-def train_gensim(text: Path, options: Mapping[str, Any], threads: int, seed: int) -> WordVectors:
-    """Train gensim in a process of its own.
+def train_peer(system: str, text: Path, options: Mapping[str, Any], threads: int, seed: int) -> WordVectors:
+    """Train a system of another program, in a process of its own.
 
     Parameters
     ----------
+    system
+        A name of `SYSTEMS`.
     text
         A plain file, one sentence per line.
     options
-        Options of `Word2Vec`.
+        Options of `Word2Vec` or `FastText`.
     threads, seed
-        Threads and seed of the training.
+        Threads and seed of the training; fastText takes no seed.
 
     Returns
     -------
     WordVectors
-        The vectors.
+        The vectors; with subwords, those that compose one for any word.
 
     Raises
     ------
     PeerError
-        If gensim failed or wrote something unreadable.
+        If the program failed or wrote something unreadable.
     TrainingError
         If the vectors are not finite.
     """
     from mumon.vectors.word_vectors import WordVectors
 
+    program = find_program(system)
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "vectors.bin"
         renamed = {"vector_size": "dim"}
-        job = {renamed.get(name, name): value for name, value in options.items()}
-        extra = {name: job.pop(name) for name in ("alpha", "max_final_vocab") if name in job}
+        job = {renamed.get(name, name): value for name, value in {**options, **SYSTEMS[system]}.items()}
+        more = ("alpha", "max_final_vocab", "min_n", "max_n", "bucket")
+        extra = {name: job.pop(name) for name in more if job.get(name) is not None}
         job |= {"corpus": str(text), "output": str(output), "iterable": False, "sample": 1e-3}
-        job |= {"threads": threads, "seed": seed, "options": extra}
-        command = [sys.executable, "-m", "mumon.experiments.bench.peers.gensim_train", json.dumps(job)]
+        job |= {"threads": threads, "seed": seed, "options": extra, "whole": "max_n" in extra}
+        command = [sys.executable, "-m", f"mumon.experiments.bench.peers.{PEER_MODULES[program]}", json.dumps(job)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             last = (done.stderr.strip().splitlines() or ["it wrote nothing"])[-1]
-            raise PeerError(f"gensim ended with exit code {done.returncode}: {last}")
+            raise PeerError(f"{program} ended with exit code {done.returncode}: {last}")
         try:
             vectors = WordVectors.load(output)
         except FormatError as error:
-            raise PeerError(f"gensim's vectors cannot be read: {error}") from None
+            raise PeerError(f"the vectors of {program} cannot be read: {error}") from None
         if not np.isfinite(vectors.vectors).all():
-            raise TrainingError("gensim's vectors hold nan or inf; start from a lower alpha")
+            raise TrainingError(f"the vectors of {program} hold nan or inf; start from a lower alpha")
         return vectors
 
 

@@ -39,6 +39,7 @@ class Scale:
     c4_dim: int
     c4_vocab: int
     c4_epochs: int
+    buckets: int  # of n-grams
     window: int = 5
     negative: int = 5
 
@@ -73,6 +74,7 @@ SCALES = {
             c4_dim=48,
             c4_vocab=5_000,
             c4_epochs=1,
+            buckets=20_000,
         ),
         Scale(
             name="medium",
@@ -101,6 +103,7 @@ SCALES = {
             c4_dim=200,
             c4_vocab=500_000,
             c4_epochs=1,
+            buckets=2_000_000,
         ),
         Scale(
             name="full",
@@ -129,6 +132,7 @@ SCALES = {
             c4_dim=768,
             c4_vocab=5_000_000,
             c4_epochs=1,
+            buckets=2_000_000,
         ),
     )
 }

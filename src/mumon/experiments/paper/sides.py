@@ -7,6 +7,7 @@ and the pairs of sentences. Only the answers are saved, not the matrices.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -99,7 +100,7 @@ def sweep_sides(context: ExperimentContext, system: str, part: Part) -> SideSwee
 
 
 def train_side_seeds(
-    context: ExperimentContext, system: str, part: Part, rate: float, window: int, seeds: int
+    context: ExperimentContext, system: str, part: Part, rate: float, window: int, seeds: int, **changed: Any
 ) -> dict[float, list[TrainedRun]]:
     """Train with other seeds than that of the sweep; trainings that diverge are left out.
 
@@ -111,6 +112,8 @@ def train_side_seeds(
         The learning rate and the window.
     seeds
         How many.
+    **changed
+        Other options that differ from those of the scale.
 
     Returns
     -------
@@ -123,7 +126,8 @@ def train_side_seeds(
         If all of them diverge.
     """
     counted = range(FIRST_SEED, FIRST_SEED + seeds)
-    trained = [train_sides(context, system, part, seed=seed, alpha=rate, window=window) for seed in counted]
+    options = {"alpha": rate, "window": window, **changed}
+    trained = [train_sides(context, system, part, seed=seed, **options) for seed in counted]
     whole = [runs for runs in trained if runs[WEIGHTS[0]].failed is None]
     if not whole:
         reason = trained[0][WEIGHTS[0]].failed
@@ -228,16 +232,15 @@ def _train_and_score(
     context: ExperimentContext, system: str, part: Part, seed: int, options: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the record of a new training and the arrays of its answers, for every λ."""
-    from mumon.vectors.word_vectors import WordVectors
-
     record, vectors, targets = context.fit_recorded(system, part, seed, options)
     if vectors is None:
         return record, {}
-    source = np.array(vectors.vectors)
+    source, both = np.array(vectors.vectors), copy.copy(vectors)
     arrays: dict[str, Any] = {}
     for weight in WEIGHTS:
         context.progress.start(f"{context.label}, {system}: asking source + {weight:g} × target", 0, "")
-        both = WordVectors(list(vectors.index_to_key), source + np.float32(weight) * targets, vectors.counts)
+        both.vectors = source + np.float32(weight) * targets
+        both.fill_norms(force=True)
         record["scores"][f"{weight:g}"], answers = _ask(context, both)
         arrays |= {f"{weight:g} {name}": values for name, values in answers.items()}
     context.progress.close()

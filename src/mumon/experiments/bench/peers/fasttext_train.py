@@ -15,11 +15,13 @@ def main() -> None:
     import numpy as np
 
     job = json.loads(sys.argv[1])
+    options = job["options"]
     model = fasttext.train_unsupervised(
         job["corpus"],
         model="skipgram" if job["sg"] else "cbow",
-        minn=job["min_n"],
-        maxn=job["max_n"],
+        minn=options["min_n"],
+        maxn=options["max_n"],
+        bucket=options.get("bucket", 2_000_000),
         dim=job["dim"],
         ws=job["window"],
         neg=job["negative"],
@@ -29,8 +31,11 @@ def main() -> None:
         thread=job["threads"],
         verbose=0,
     )
+    if job.get("whole"):  # with its n-grams
+        model.save_model(job["output"])
+        return
     words = model.get_words(on_unicode_error="replace")
-    if job["max_n"]:
+    if options["max_n"]:
         rows = np.array([model.get_word_vector(word) for word in words], np.float32)
     else:  # a word's vector is its row of the input matrix
         rows = np.asarray(model.get_input_matrix(), np.float32)

@@ -8,7 +8,7 @@ import sys
 
 def main() -> None:
     """Train a job: from the file itself (corpus_file), or from an iterable of its lines."""
-    from gensim.models.fasttext import FastText
+    from gensim.models.fasttext import FastText, save_facebook_model
     from gensim.models.word2vec import LineSentence, Word2Vec
 
     job = json.loads(sys.argv[1])
@@ -27,7 +27,10 @@ def main() -> None:
         seed=job["seed"],
         **job.get("options", {}),
     )
-    model.wv.save_word2vec_format(job["output"], binary=True)
+    if job.get("whole"):  # with its n-grams
+        save_facebook_model(model, job["output"])
+    else:
+        model.wv.save_word2vec_format(job["output"], binary=True)
 
 
 if __name__ == "__main__":
