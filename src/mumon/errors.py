@@ -54,6 +54,10 @@ class FormatError(MumonError, ValueError):
     """A file of a model, of vectors or of a vocabulary is not what its name or header says."""
 
 
+class UnsupportedError(FormatError, NotImplementedError):
+    """A file is whole, and holds something that mumon does not do."""
+
+
 class DataError(MumonError, OSError):
     """A public data set is not on this machine and cannot be downloaded."""
 

@@ -27,7 +27,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mumon import Word2Vec, WordVectors
+from mumon import FastText, Word2Vec, WordVectors
 from mumon.errors import CorpusError, OptionError
 from mumon.sklearn import Word2VecVectorizer
 
@@ -328,3 +328,24 @@ def test_without_scikit_learn_a_sentence_says_what_to_install():
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert run.returncode == 1
     assert run.stderr.splitlines()[-1].startswith("mumon.errors.OptionError: mumon.sklearn needs scikit-learn")
+
+
+@pytest.mark.parametrize("pooling", ["mean", "sif"])
+def test_with_ngrams_words_that_are_not_in_the_text_have_vectors(pooling):
+    options = {**SMALL, "min_n": 3, "max_n": 4, "pooling": pooling, "remove_component": False}
+    vectorizer = Word2VecVectorizer(**options).fit(DOCUMENTS)
+    wv = vectorizer.wv_
+    assert isinstance(vectorizer.model_, FastText) and (vectorizer.model_.min_n, vectorizer.model_.max_n) == (3, 4)
+    assert not wv.has_index_for("sporting") and wv["sporting"].any()
+    given = Word2VecVectorizer(vectors=wv, pooling=pooling, remove_component=False).fit(DOCUMENTS)
+    documents = [["sporting", "sport1", "sporting", ""], ["musical"], [""], ["sport1", "common1"]]
+    # As in the class's equation: a / (a + p) with p = 0 for a word that the text does not have.
+    shares = dict(zip(wv.index_to_key, wv.counts / wv.counts.sum(), strict=True))
+    weigh = (lambda word: 1e-3 / (1e-3 + shares.get(word, 0))) if pooling == "sif" else (lambda word: 1)
+    expected = [
+        np.mean([weigh(word) * wv[word] for word in document if word] or [np.zeros(12)], axis=0)
+        for document in documents
+    ]
+    for each in (vectorizer, given):
+        np.testing.assert_allclose(each.transform(documents), expected, rtol=1e-4, atol=1e-6)
+    assert Word2VecVectorizer(**SMALL).fit(DOCUMENTS).transform([["sporting"]]).any() == 0

@@ -26,7 +26,7 @@ from typing import IO, Any
 import numpy as np
 
 from mumon.corpus.subwords import MOST_CHARACTERS, Ngrams, Subwords, encode_word
-from mumon.errors import FormatError
+from mumon.errors import FormatError, UnsupportedError
 from mumon.formats.base import Block, Counts, Floats, Source, as_format_errors, check_finite, is_compressed, open_stream
 from mumon.formats.text_rows import decode_words
 from mumon.utils.atomic import atomic_file
@@ -122,7 +122,7 @@ def read_model(path: Path) -> FastTextModel:
         )
     model, loss = header.settings["model"], header.settings["loss"]
     if model == SUPERVISED_MODEL or loss != NEGATIVE_SAMPLING_LOSS:
-        raise FormatError(
+        raise UnsupportedError(
             f"{path} was trained as fastText's model {model} with its loss {loss}; mumon trains 1 and 2 with loss 2 "
             "(negative sampling), so load its vectors alone"
         )
@@ -287,7 +287,7 @@ class _HeaderReader:
         fields = MATRIX_FIELDS if version else FIRST_MATRIX_FIELDS
         quantised, rows, columns = _unpack_matrix(self._take(fields.size)) if pruned < 0 else (True, 0, 0)
         if quantised:
-            raise FormatError(
+            raise UnsupportedError(
                 f"{self._path} is quantised (as .ftz files are), and mumon does not decode its {nwords} words; use the "
                 ".bin that it was made from"
             )

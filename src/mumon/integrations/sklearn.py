@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -35,19 +36,22 @@ TRAINING_OPTIONS = (
     "update",
     "workers",
 )
+NGRAM_OPTIONS = ("min_n", "max_n")
 
 
 class Word2VecVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Turn documents into the mean, or the SIF-weighted mean, of the vectors of their words.
 
     A document is a string or a list of words, which are used as they are. Words without a vector are skipped; a
-    document with only such words becomes a row of zeros.
+    document with only such words becomes a row of zeros. With n-grams (`FastText`), any word has a vector.
 
     Parameters
     ----------
     vector_size, window, min_count, epochs, sg, alpha, sample, negative, update, workers
         As in `mumon.Word2Vec`, which `fit` trains on the documents. With `workers=1`, results are repeatable to the
         bit.
+    min_n, max_n
+        Train n-grams of min_n to max_n characters, too, as `mumon.FastText` does; None for words alone.
     random_state
         The seed: a whole number, a `RandomState`, or None for a new seed at every fit.
     pooling
@@ -71,7 +75,7 @@ class Word2VecVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     wv_
         The word vectors.
     model_
-        The trained `Word2Vec`; missing if `vectors` were given.
+        The trained `Word2Vec` or `FastText`; missing if `vectors` were given.
     weights_
         With "sif" the weight of each word, otherwise None.
     component_
@@ -102,6 +106,8 @@ class Word2VecVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         negative: int = 5,
         update: Literal["correct", "faulty"] = "correct",
         workers: int | None = None,
+        min_n: int | None = None,
+        max_n: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         pooling: Literal["mean", "sif"] = "mean",
         sif_a: float = 1e-3,
@@ -123,6 +129,8 @@ class Word2VecVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.negative = negative
         self.update = update
         self.workers = workers
+        self.min_n = min_n
+        self.max_n = max_n
         self.random_state = random_state
         self.pooling = pooling
         self.sif_a = sif_a
@@ -225,12 +233,14 @@ class Word2VecVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 self.component_ = find_common_direction(self._pool(documents))
 
     def _find_vectors(self, documents: list[list[str]]) -> WordVectors:
+        from mumon.fasttext import make_model
         from mumon.vectors.word_vectors import WordVectors
         from mumon.word2vec import Word2Vec
 
         if self.vectors is None:
             options = {name: getattr(self, name) for name in TRAINING_OPTIONS}
-            self.model_ = Word2Vec(documents, seed=self._draw_seed(), progress=self.progress, **options)
+            options |= {name: value for name in NGRAM_OPTIONS if (value := getattr(self, name)) is not None}
+            self.model_ = make_model(documents, seed=self._draw_seed(), progress=self.progress, **options)
             return self.model_.wv
         self.__dict__.pop("model_", None)  # from an earlier fit
         if isinstance(self.vectors, WordVectors):
@@ -248,9 +258,21 @@ class Word2VecVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _pool(self, documents: list[list[str]]) -> npt.NDArray[np.float32]:
-        from mumon.vectors.pooling import find_rows, pool_rows
+        from mumon.vectors.pooling import compose_unknown, find_rows, pool_rows
 
-        return pool_rows(*find_rows(documents, self.wv_.key_to_index), self.wv_.vectors, self.weights_)
+        index, vectors, weights = self.wv_.key_to_index, self.wv_.vectors, self.weights_
+        subwords = getattr(self.wv_, "subwords", None)
+        if subwords is None:
+            return pool_rows(*find_rows(documents, index), vectors, weights)
+        numbers, composed = compose_unknown(documents, index, subwords)
+        places = ChainMap({word: len(vectors) + number for word, number in numbers.items()}, index)
+        rows, edges = find_rows(documents, places)
+        used, rows = np.unique(rows, return_inverse=True)  # a copy of these alone
+        known = int(np.searchsorted(used, len(vectors)))
+        vectors = np.concatenate([vectors[used[:known]], composed[used[known:] - len(vectors)]])
+        if weights is not None:  # a word that is not in the text has the share 0
+            weights = np.concatenate([weights[used[:known]], np.ones(len(used) - known, np.float32)])
+        return pool_rows(rows, edges, vectors, weights)
 
     def _transform(self, documents: list[list[str]]) -> npt.NDArray[np.float32]:
         from mumon.vectors.pooling import remove_direction, scale_rows_to_unit

@@ -6,6 +6,7 @@ With subwords, the bag of a word is its own row and the rows of its character n-
     starts (V + 1,)     the bag of word w is members[starts[w]:starts[w + 1]]
     middles (V,)        those from members[middles[w]] on are rare rows, the others frequent ones
     members             source rows; a row may occur several times in a bag
+    scratch             memory of a fast kernel for vectors of words (`layout.count_scratch_rows`)
     rates (2, R)        of source rows, and, in the first V columns, of target rows
 
 The vector of a token is u = (1/n) Σ_r v_r over the n rows of its bag (`average`; else their sum), and each row receives
@@ -49,7 +50,7 @@ from mumon.kernels.skipgram import run_skipgram
 HASH = np.uint64(0x9E3779B97F4A7C15)
 UPPER = np.uint64(32)
 FREE = np.int32(-1)
-AHEAD = 4  # rows that are fetched while one is updated
+AHEAD, WORDS_AHEAD = 4, 2  # rows, and vectors of words, that are fetched while one is updated
 
 
 @row_operation
@@ -264,7 +265,7 @@ def open_piece(bags: Composition, block: Block, piece: Piece, begin: Any, end: A
     for w in range(count):
         t = piece.words[w]
         block.numbers[t] = FREE
-        prefetch(block.vectors, piece.words[min(w + 2, count - 1)])
+        prefetch(block.vectors, piece.words[min(w + WORDS_AHEAD, count - 1)])
         piece.rates[w] = (block.frequent.sums[t] + block.rare.sums[t]) * block.shares[t] * block.returns[t]
         copy_row(piece.vectors, w, block.vectors, t)
         add_bag(piece.vectors, w, bags, block.frequent, t, block.shares[t])
@@ -278,7 +279,7 @@ def close_piece(bags: Composition, block: Block, piece: Piece, count: Any) -> No
     for w in range(count):
         if piece.rates[w] > 0:
             t = piece.words[w]
-            prefetch(block.vectors, piece.words[min(w + 2, count - 1)])
+            prefetch(block.vectors, piece.words[min(w + WORDS_AHEAD, count - 1)])
             part = block.rare.sums[t] / (block.frequent.sums[t] + block.rare.sums[t])
             settle_step(piece.before, w, block.vectors, t, piece.vectors, w, part)
             give_to_bag(piece.before, w, bags, block.frequent, t, block.returns[t] / piece.rates[w])

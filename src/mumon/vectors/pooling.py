@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain, repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mumon.vectors.neighbours import Floats
+
+if TYPE_CHECKING:
+    from mumon.corpus.subwords import Subwords
 
 
 def find_rows(documents: Sequence[Sequence[str]], index: Mapping[str, int]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -35,6 +38,32 @@ def find_rows(documents: Sequence[Sequence[str]], index: Mapping[str, int]) -> t
     rows = np.fromiter(map(index.get, chain.from_iterable(documents), repeat(-1)), np.int64, int(lengths.sum()))
     known = np.concatenate([[0], np.cumsum(rows >= 0)])
     return rows[rows >= 0], known[np.concatenate([[0], np.cumsum(lengths)])]
+
+
+def compose_unknown(
+    documents: Sequence[Sequence[str]], index: Mapping[str, int], subwords: Subwords
+) -> tuple[dict[str, int], Floats]:
+    """Compose vectors for the words of documents that have no row, from their n-grams.
+
+    Parameters
+    ----------
+    documents
+        Lists of words.
+    index
+        The row of each known word.
+    subwords
+        The rows of n-grams.
+
+    Returns
+    -------
+    (numbers, vectors)
+        A number for each word that has an n-gram, and its vector.
+    """
+    from mumon.corpus.subwords import encode_word
+
+    unknown = dict.fromkeys(word for word in chain.from_iterable(documents) if word not in index)
+    words = [word for word in unknown if subwords.has_ngrams(word)]
+    return {word: number for number, word in enumerate(words)}, subwords.average_rows([*map(encode_word, words)])[0]
 
 
 def pool_rows(rows: NDArray[Any], edges: NDArray[Any], vectors: Floats, weights: Floats | None = None) -> Floats:
