@@ -128,7 +128,8 @@ def describe_run(system: str, changed: Mapping[str, Any], seed: int) -> str:
     >>> describe_run("CBOW correct", {"alpha": 0.07071, "window": 5}, 2)
     'CBOW correct, rate 0.0707, window 5, seed 2'
     """
-    spoken = [f"{'rate' if name == 'alpha' else name} {value:.3g}" for name, value in changed.items() if value]
+    named = {"rate" if name == "alpha" else name: value for name, value in changed.items() if value}
+    spoken = [f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}" for name, value in named.items()]
     return ", ".join([system, *spoken, f"seed {seed}"])
 
 

@@ -254,7 +254,6 @@ def _draw(figure: Any, data: dict[str, Any]) -> None:
         ends = [[one.value - one.low for one in estimates], [one.high - one.value for one in estimates]]
         each.barh([row["system"] for row in rows], [one.value for one in estimates], color=colours, xerr=ends)
         each.set(title=f"{text['name']}: all items", xlabel="mean score × 100, test halves")
-    figure.tight_layout()
 
 
 ITEM = Item("subwords", "correct and faulty updates with n-grams, beside fastText and gensim", measure, build_section)
