@@ -276,6 +276,7 @@ def test_an_estimate_grows_with_the_text_and_the_vectors():
         "both-sides",
         "growth",
         "positions",
+        "subwords",
         "c4",
     }
     assert trained == set(hours[0])

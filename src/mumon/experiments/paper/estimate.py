@@ -149,7 +149,12 @@ def estimate_items(
 
 
 def _list_trainings(
-    scale: Scale, corpus: CorpusSize, second: CorpusSize | None, threads: int, more_tokens: int, german_tokens: int
+    scale: Scale,
+    corpus: CorpusSize,
+    second: CorpusSize | None,
+    threads: int,
+    more_tokens: int = 0,
+    german_tokens: int = 0,
 ) -> Iterator[tuple[str, str, float, int, int, bool]]:
     """Yield experiment, system, tokens of all epochs, dimensions, window and "on the second corpus", by training."""
 
