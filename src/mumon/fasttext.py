@@ -245,6 +245,7 @@ callbacks, max_final_vocab, shrink_windows
         model._state.set_vocabulary(Vocabulary(saved.words, saved.counts), saved.own, saved.output, subwords=subwords)
         model._state.combine(0.0)
         model._run.tokens_before = int(saved.counts.sum()) * model.epochs
+        model.corpus_total_words = max(saved.tokens, 0)
         return model
 
     def save_facebook_model(self, path: str | os.PathLike[str]) -> None:
@@ -260,10 +261,9 @@ callbacks, max_final_vocab, shrink_windows
 
         matrices, vocabulary = self._state.matrices(), self._state.require_vocabulary()
         loaded = LoadedVectors(vocabulary.words, matrices.vectors, vocabulary.counts, matrices.subwords)
-        source = make_source(Path(path), loaded)
-        write_source(
-            Path(path), replace(source, output=matrices.output, training=self._describe_training(self._run.schedule))
-        )
+        own = None if self._state.combined_with else matrices.own  # else they have to hold the target rows' share
+        training, source = self._describe_training(self._run.schedule), make_source(Path(path), loaded)
+        write_source(Path(path), replace(source, own=own, output=matrices.output, training=training))
 
 
 def load_trained(path: str | os.PathLike[str], **options: Any) -> Word2Vec:

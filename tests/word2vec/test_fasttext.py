@@ -96,6 +96,17 @@ def test_words_learn_from_the_words_around_them(form):
     assert losses[-1] < 0.9 * losses[0]
 
 
+@pytest.mark.parametrize("sg", [0, 1])
+def test_fasttexts_file_is_the_same_when_it_is_loaded_and_saved_again(sg, tmp_path):
+    model = small([*SENTENCES, ["once"]], sg=sg, target_weight=0, min_count=2)
+    assert model.corpus_total_words > sum(model.wv.counts)  # it counts words that were dropped
+    model.save_facebook_model(tmp_path / "first.bin")
+    again = FastText.from_facebook(tmp_path / "first.bin")
+    assert again.corpus_total_words == model.corpus_total_words
+    again.save_facebook_model(tmp_path / "second.bin")
+    assert (tmp_path / "second.bin").read_bytes() == (tmp_path / "first.bin").read_bytes()
+
+
 def test_planted_analogies_are_found(planted):
     model = small(planted, vector_size=24, epochs=12, bucket=20_000)
     assert planted_accuracy(model.wv) > 0.5

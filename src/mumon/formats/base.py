@@ -84,6 +84,8 @@ class Source:
         The n-grams of a fastText model.
     loaded
         All of the vectors, if they are mapped from the file and need no memory.
+    own
+        The words' own rows, if their vectors are the means of these and of the n-grams, and of nothing else.
     output, training
         The output matrix of a model, and what it says of its training, for formats that have room for them.
     size, tell
@@ -99,6 +101,7 @@ class Source:
     text: Mapping[str, Any] = field(default_factory=dict)
     subwords: Subwords | None = None
     loaded: LoadedVectors | None = None
+    own: Floats | None = None
     output: Floats | None = None
     training: Mapping[str, Any] = field(default_factory=dict)
     size: int = 0

@@ -74,6 +74,7 @@ class _Header:
     maxn: int
     words: list[bytes]
     counts: Counts
+    tokens: int
     rows: int
     offset: int
     settings: dict[str, int | float]
@@ -89,6 +90,8 @@ class FastTextModel:
         dim, window, epochs, min_count, negative, word_ngrams, loss, model, bucket, min_n, max_n and sample.
     words, counts
         One of each per row.
+    tokens
+        The length of the text.
     own, subwords, output
         The words' own rows, the rows of n-grams, and the output matrix.
     """
@@ -96,6 +99,7 @@ class FastTextModel:
     settings: dict[str, int | float]
     words: list[str]
     counts: Counts
+    tokens: int
     own: Floats
     subwords: Subwords
     output: Floats
@@ -132,7 +136,8 @@ def read_model(path: Path) -> FastTextModel:
     output = _map_output(path, header)
     check_finite(path, output, 0)
     subwords = Subwords(matrix[len(words) :], header.minn, header.maxn)
-    return FastTextModel(header.settings, decode_words(header.words), header.counts, words, subwords, output)
+    names = decode_words(header.words)
+    return FastTextModel(header.settings, names, header.counts, header.tokens, words, subwords, output)
 
 
 def _map_output(path: Path, header: _Header) -> Floats:
@@ -179,7 +184,8 @@ def write_source(path: Path, source: Source, dtype: str = "float32") -> None:
     with atomic_file(path) as file, tempfile.TemporaryFile(dir=Path(path).resolve().parent) as rows:
         file.write(MAGIC + struct.pack("<i", VERSIONS[-1]) + _pack_settings(source, ngrams))
         words, counts = _write_own_rows(rows, source, subwords)
-        file.write(SIZES_FIELDS.pack(len(words), len(words), 0, int(counts.sum()), -1))
+        tokens = _read_option(source, "corpus_total_words", 0) or int(counts.sum())
+        file.write(SIZES_FIELDS.pack(len(words), len(words), 0, tokens, -1))
         for word, count in zip(words, counts.tolist(), strict=True):
             file.write(word + b"\0" + ENTRY_FIELDS.pack(count, 0))
         file.write(MATRIX_FIELDS.pack(False, len(words) + ngrams.bucket, source.dim))
@@ -199,26 +205,32 @@ def _write_own_rows(file: IO[bytes], source: Source, subwords: Subwords) -> tupl
     counts = [np.zeros(0, np.int64)]
     for block in source.blocks:
         names = [encode_word(word) for word in block.words]
-        for row, word in enumerate(names, len(words) + 1):
+        for number, word in enumerate(names, len(words) + 1):
             if b"\0" in word:
-                raise FormatError(f"word {row} has a byte 0, which ends words in fastText's files; rename it")
+                raise FormatError(f"word {number} has a byte 0, which ends words in fastText's files; rename it")
         words += names
         counts.append(np.ones(len(names), np.int64) if block.counts is None else block.counts)
-        file.write(np.ascontiguousarray(subwords.find_own_rows(names, block.vectors), "<f4").data)
+        if source.own is None:
+            rows = subwords.find_own_rows(names, block.vectors)
+        else:
+            rows = source.own[len(words) - len(names) : len(words)]
+        file.write(np.ascontiguousarray(rows, "<f4").data)
     return words, np.concatenate(counts)
 
 
 def _pack_settings(source: Source, ngrams: Ngrams) -> bytes:
     """Return the settings as fastText has them; of vectors without training, fastText's defaults."""
-
-    def read(name: str, usual: Any) -> Any:
-        value = source.training.get(name, usual)
-        return value if isinstance(value, type(usual)) else usual
-
-    model = SKIPGRAM_MODEL if read("objective", "cbow") == "sg" else CBOW_MODEL
-    numbers = [read(name, usual) for name, usual in (("window", 5), ("epochs", 5), ("min_count", 5), ("negative", 5))]
+    usual = {"window": 5, "epochs": 5, "min_count": 5, "negative": 5}
+    model = SKIPGRAM_MODEL if _read_option(source, "objective", "cbow") == "sg" else CBOW_MODEL
+    numbers = [_read_option(source, name, value) for name, value in usual.items()]
     fixed = (1, NEGATIVE_SAMPLING_LOSS, model, ngrams.bucket, ngrams.min_n, ngrams.max_n, UPDATE_RATE)
-    return SETTINGS_FIELDS.pack(source.dim, *numbers, *fixed, float(read("sample", 1e-3)))
+    return SETTINGS_FIELDS.pack(source.dim, *numbers, *fixed, float(_read_option(source, "sample", 1e-3)))
+
+
+def _read_option(source: Source, name: str, usual: Any) -> Any:
+    """Return what a model says of its training, if it does."""
+    value = source.training.get(name, usual)
+    return value if isinstance(value, type(usual)) else usual
 
 
 def _write_ngrams(file: IO[bytes], subwords: Subwords) -> None:
@@ -278,7 +290,7 @@ class _HeaderReader:
                 f"{maxn} characters; the file may be damaged"
             )
         sizes = SIZES_FIELDS if version else FIRST_SIZES_FIELDS
-        entries, nwords, labels, _, pruned = (*sizes.unpack(self._take(sizes.size)), -1)[:5]
+        entries, nwords, labels, tokens, pruned = (*sizes.unpack(self._take(sizes.size)), -1)[:5]
         if nwords < 1 or labels < 0 or entries != nwords + labels:
             raise FormatError(
                 f"{self._path} promises {nwords} words and {labels} labels in {entries} entries; it may be damaged"
@@ -296,7 +308,7 @@ class _HeaderReader:
                 f"{self._path} has a matrix of {rows} x {columns} where {nwords + bucket} x {dim} follows from its "
                 "settings; the file may be damaged"
             )
-        return _Header(version, dim, bucket, minn, maxn, words, counts, rows, self._offset, settings)
+        return _Header(version, dim, bucket, minn, maxn, words, counts, tokens, rows, self._offset, settings)
 
     def _read_settings(self) -> tuple[int, dict[str, Any]]:
         """Read the version and the settings."""
