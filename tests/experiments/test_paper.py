@@ -158,7 +158,7 @@ def test_the_networks_of_tables_2_and_3_are_trained_if_asked_for_by_name(tmp_pat
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        ({"names": ["table9"]}, "no experiment is called table9; the 16 known ones are table1"),
+        ({"names": ["table9"]}, "no experiment is called table9; the 17 known ones are table1"),
         ({"scale": "huge"}, "the scale is 'huge'; it must be one of the 3"),
         ({"scale": "medium", "names": ["norms"]}, "the scale medium needs a corpus of millions of sentences"),
         ({"extrinsic": "nowhere.json"}, "nowhere.json is not a file; the results of"),
