@@ -281,7 +281,8 @@ def test_an_estimate_grows_with_the_text_and_the_vectors():
     }
     assert trained == set(hours[0])
     assert two[0].memory > one[0].memory
-    assert max(one, key=lambda need: need.memory).item == "c4"
+    memory = {need.item: need.memory for need in one if need.item != "subwords"}  # which has rows of n-grams
+    assert max(memory, key=memory.get) == "c4"
 
 
 def test_the_estimate_counts_the_trainings_that_are_made(tmp_path, monkeypatch):
