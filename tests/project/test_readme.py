@@ -84,9 +84,14 @@ def read_table(text, head):
     return [[cell.strip(" *") for cell in line.split("|")[1:-1]] for line in lines if not line.startswith("|---")]
 
 
+def read_record(name):
+    """Return what a committed run of mumon bench measured."""
+    return json.loads((README.parent / f"benchmarks/results/{name}/results.json").read_text())
+
+
 def read_bench():
     """Return the systems of the run of mumon bench with all peers, by name, and the ratios of their times by round."""
-    record = json.loads((README.parent / "benchmarks/results/peers-700k/results.json").read_text())
+    record = read_record("peers-700k")
     assert record["complete"] and record["repeats"] == 3
     seconds = {}
     for run in record["runs"]:
@@ -114,6 +119,8 @@ def test_every_number_of_the_results_is_in_the_committed_report(name):
     known = find_decimals(re.sub(r'src="[^"]*"', "", (REPORT / "index.html").read_text()))
     summary, ratios = read_bench()  # a later run, of which tests below check more
     known |= {f"{score:.1f}" for row in summary.values() for score in (*row["scores"].values(), *row["interval"])}
+    subwords = read_record("subwords-700k")["summary"]
+    known |= {f"{row['scores']['mean']:.1f}" for row in subwords}
     known |= {f"{ratio:.1f}" for rounds in ratios.values() for ratio in (*rounds, median(rounds))}
     assert len(find_decimals(results)) > 40
     assert find_decimals(results) <= known, sorted(find_decimals(results) - known)
@@ -217,3 +224,18 @@ def test_the_table_of_other_data_is_that_of_the_committed_run():
             difference = f"{gap['difference']:+.1f} ± {gap['half']:.1f}".replace("-", "−")
             expected.append([f"{before:.1f}", f"{now:.1f}", difference, f"{skipgram:.1f}"])
     assert sorted(found) == sorted(expected)
+
+
+def test_the_figures_of_subwords_are_those_of_the_committed_run():
+    found = {row["name"]: row for row in read_record("subwords-700k")["summary"]}
+    head, *table = read_table((README.parent / "docs/subwords.md").read_text(), "| | seconds | memory | ws353")
+    assert len(table) == len(found)
+    for name, seconds, memory, *scores, mean in table:
+        row = found[name]
+        assert (seconds, memory) == (f"{row['seconds']:.0f}", f"{row['peak_bytes'] / 1e6:,.0f} MB")
+        assert scores == [f"{row['scores'][task]:.1f}" for task in head[3:-1]]
+        assert mean == f"{row['scores']['mean']:.1f} [{row['interval'][0]:.1f} … {row['interval'][1]:.1f}]"
+    names = ("mumon CBOW, subwords", "fastText CBOW, subwords", "gensim CBOW, subwords")
+    said = " ".join(README.read_text().split())
+    for name in names:
+        assert f"{found[name]['seconds']:.0f}" in said.split("With n-grams of characters")[1].split("docs/subwords")[0], name
