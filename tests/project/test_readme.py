@@ -238,4 +238,6 @@ def test_the_figures_of_subwords_are_those_of_the_committed_run():
     names = ("mumon CBOW, subwords", "fastText CBOW, subwords", "gensim CBOW, subwords")
     said = " ".join(README.read_text().split())
     for name in names:
-        assert f"{found[name]['seconds']:.0f}" in said.split("With n-grams of characters")[1].split("docs/subwords")[0], name
+        assert (
+            f"{found[name]['seconds']:.0f}" in said.split("With n-grams of characters")[1].split("docs/subwords")[0]
+        ), name

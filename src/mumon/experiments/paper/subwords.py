@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -52,7 +52,6 @@ PAIRS = (
         for peer in ("fastText", "gensim FastText")
     ),
 )
-Runs = Mapping[str, list[TrainedRun]]
 
 
 @dataclass(frozen=True)
@@ -106,13 +105,18 @@ def _measure_text(name: str, context: ExperimentContext) -> dict[str, Any]:
                 "weight": found[system].weight if system in found else 0.0,
                 "inside": found[system].inside if system in found else True,
                 "seconds": nan_to_none(float(np.mean([run.record["seconds"] for run in runs[system]]))),
-                "all": _score(context, every[system], None),
-                "known": _score(context, runs[system], known),
+                "all": _estimate(context, [(1, every[system])]),
+                "known": _estimate(context, [(1, runs[system])], known),
             }
             for system in runs
         ],
         "pairs": [
-            {"a": a, "b": b, "all": _compare(context, every, a, b, None), "known": _compare(context, runs, a, b, known)}
+            {
+                "a": a,
+                "b": b,
+                "all": _estimate(context, [(1, every[b]), (-1, every[a])]),
+                "known": _estimate(context, [(1, runs[b]), (-1, runs[a])], known),
+            }
             for a, b in compared
         ],
     }
@@ -146,16 +150,11 @@ def _count_missing(run: TrainedRun) -> TrainedRun:
     return replace(run, outcomes=outcomes)
 
 
-def _score(
-    context: ExperimentContext, runs: list[TrainedRun], questions: dict[str, NDArray[np.bool_]] | None
+def _estimate(
+    context: ExperimentContext,
+    terms: Sequence[tuple[int, list[TrainedRun]]],
+    questions: dict[str, NDArray[np.bool_]] | None = None,
 ) -> dict[str, Any]:
-    return {name: each.to_json() for name, each in estimate_contrast(context, [(1, runs)], "test", questions).items()}
-
-
-def _compare(
-    context: ExperimentContext, runs: Runs, a: str, b: str, questions: dict[str, NDArray[np.bool_]] | None
-) -> dict[str, Any]:
-    terms = [(1, runs[b]), (-1, runs[a])]
     return {name: each.to_json() for name, each in estimate_contrast(context, terms, "test", questions).items()}
 
 
