@@ -299,7 +299,8 @@ def test_the_last_two_are_kept_and_each_is_a_model(corpus, tmp_path):
     look = Calls(0, None)
     look.update = lambda done, **fields: seen.append(sorted(kept.glob("epoch-*")))
     small(corpus, epochs=20, checkpoints=Checkpoints(kept, "50k"), progress=look)
-    assert max(map(len, seen)) == 3 and len({path for paths in seen for path in paths}) > 5  # 3 for a moment
+    # 3 for a moment. A busy machine looks less often, but more than there are at a time.
+    assert max(map(len, seen)) == 3 and len({path for paths in seen for path in paths}) > 3
     assert len(left_over(kept)) == 2
     newest = Checkpoints(kept).find()[0]
     assert len(WordVectors.load(newest)) == 104
