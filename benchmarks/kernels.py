@@ -27,6 +27,8 @@ SETTINGS = (
     {"positions": 4, "window": 10},
     {"exact": True},
     {"objective": "sg", "exact": True},
+    {"subwords": {"min_n": 3, "max_n": 6}},  # as large as in use with --sentences 700000: a block has tokens / 256
+    {"objective": "sg", "subwords": {"min_n": 3, "max_n": 6}},
 )
 
 
@@ -90,11 +92,17 @@ def train_in_turns(work: dict[str, Any]) -> None:
     kept = order[corpus.counts[order] >= 5]
     lookup = np.full(len(corpus.counts), -1, np.int32)
     lookup[kept] = np.arange(len(kept))
-    source, target = (allocate_matrix(len(kept), work["dim"]) for _ in range(2))
+    settings = Settings(**{"window": 5, **work["settings"]})
+    rows, bags = len(kept), None
+    if settings.subwords is not None:
+        words = corpus.words.take(kept).to_pylist()
+        buckets = settings.subwords.find_buckets(words)
+        rows, bags = rows + len(buckets), settings.subwords.build_bags(words, buckets)
+    source, target = allocate_matrix(rows, work["dim"]), allocate_matrix(len(kept), work["dim"])
     shape = len(kept), work["dim"]
-    source[:, : shape[1]] = np.random.default_rng(1).uniform(-0.5, 0.5, shape) / shape[1]
-    bounds = cut_blocks(corpus.offsets)
-    engine = Engine(corpus.counts[kept], source, target, Settings(**{"window": 5, **work["settings"]}))
+    source[: shape[0], : shape[1]] = np.random.default_rng(1).uniform(-0.5, 0.5, shape) / shape[1]
+    bounds = cut_blocks(corpus.offsets, settings.objective_record.block_tokens)
+    engine = Engine(corpus.counts[kept], source, target, settings, bags=bags)
     train = engine.make_block_trainer(corpus, lookup, bounds)
     for _ in sys.stdin:
         times = []

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.numpy import load_file, save_file
 
 from mumon import Checkpoints, FastText, Vocabulary, Word2Vec, WordVectors
 from mumon.corpus import corpus_from_sentences
@@ -148,6 +149,31 @@ def test_buckets_without_a_row_are_as_if_they_had_one_of_zeros():
             np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-9)
 
 
+def test_rows_of_ngrams_are_in_the_order_of_words_and_any_order_gives_the_same_vectors(tmp_path):
+    model = small()
+    wv, rows = model.wv, model.wv.subwords
+    found = wv.subwords.find_ngrams([encode_word(word) for word in wv.index_to_key])[0]
+    assert rows.kept.tolist() == list(dict.fromkeys(found.tolist()))  # a word's new n-grams lie side by side
+    other = np.random.default_rng(0).permutation(len(rows.kept))
+    shuffled = Subwords(rows.rows[other], 3, 6, rows.kept[other], BUCKET)
+    for word in [*UNSEEN, *wv.index_to_key]:
+        np.testing.assert_array_equal(shuffled.compute_vector(word), rows.compute_vector(word))
+    np.testing.assert_array_equal(shuffled.expand_rows(7, 900), rows.expand_rows()[7:900])
+    model.save(tmp_path / "m.mumon")  # in another order, as an earlier version saved it
+    save_buckets_in_order(tmp_path / "m.mumon")
+    again = FastText.load(tmp_path / "m.mumon")
+    np.testing.assert_array_equal(again.wv.vectors_ngrams, wv.vectors_ngrams)
+    assert again.wv.subwords.kept.tolist() == rows.kept.tolist()
+
+
+def save_buckets_in_order(directory):
+    tensors = load_file(directory / "model.safetensors")
+    order = np.argsort(tensors["buckets"])
+    for name in ("ngrams", "buckets"):
+        tensors[name] = tensors[name][order].copy()
+    save_file(tensors, directory / "model.safetensors")
+
+
 def test_the_number_of_buckets_changes_nothing_where_no_two_ngrams_meet():
     """Rows begin as zeros, so that those which nobody has do not matter."""
     few, many = small(bucket=10_000_000, max_n=3), small(bucket=20_000_000, max_n=3)
@@ -164,7 +190,7 @@ def test_bags_are_the_own_row_and_the_rows_of_the_loops_frequent_ones_first(word
     counts = np.random.default_rng(seed).integers(0, 99, len(words))
     rows = len(words) + len(kept)
     expected = [
-        [row, *(len(words) + int(np.searchsorted(kept, k)) for k in naive_rows(word, 2, 4, bucket))]
+        [row, *(len(words) + int(np.flatnonzero(kept == k)[0]) for k in naive_rows(word, 2, 4, bucket))]
         if word != b"</s>"
         else [row]
         for row, word in enumerate(encoded)

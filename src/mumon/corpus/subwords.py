@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,17 +86,21 @@ class Ngrams:
                 first, size, batch = number + 1, 0, []
 
     def find_buckets(self, words: Sequence[bytes]) -> Rows:
-        """Return the buckets that the n-grams of some words fall into, in ascending order.
+        """Return the buckets that the n-grams of some words fall into, in the order in which they are met.
+
+        Rows in this order are the fastest to train: those that only a few words have lie beside each other.
 
         Parameters
         ----------
         words
             UTF-8, without < and >.
         """
-        seen = np.zeros(self.bucket, bool)
+        seen, found = np.zeros(self.bucket, bool), [np.zeros(0, np.int64)]
         for _, _, ids, _ in self._find_in_parts(words):
-            seen[ids] = True
-        return np.flatnonzero(seen).astype(np.int32)
+            new = ids[~seen[ids]]
+            found.append(new[np.sort(np.unique(new, return_index=True)[1])])
+            seen[new] = True
+        return np.concatenate(found).astype(np.int32)
 
     def build_bags(self, words: Sequence[bytes], kept: Rows) -> Bags:
         """Build the bag of each word: its own row, then the rows of its n-grams.
@@ -105,13 +110,13 @@ class Ngrams:
         words
             UTF-8, without < and >. Word i has row i.
         kept
-            The buckets that have rows, in ascending order, after the rows of the words; all that these words need.
+            The buckets that have rows, in their order, after the rows of the words; all that these words need.
 
         Returns
         -------
         Bags
         """
-        starts, parts = np.zeros(len(words) + 1, np.int64), [np.zeros(0, np.int32)]
+        starts, parts, index = np.zeros(len(words) + 1, np.int64), [np.zeros(0, np.int32)], BucketIndex(kept)
         for first, last, ids, owners in self._find_in_parts(words):
             counts = np.bincount(owners, minlength=last - first) + 1
             ends = np.cumsum(counts)
@@ -119,7 +124,7 @@ class Ngrams:
             members = np.empty(int(ends[-1]), np.int32)
             own = ends - counts
             members[own] = np.arange(first, last)
-            members[np.arange(len(ids)) + owners + 1] = np.searchsorted(kept, ids) + len(words)
+            members[np.arange(len(ids)) + owners + 1] = index.find(ids) + len(words)
             parts.append(members)
         return Bags(starts, np.concatenate(parts))
 
@@ -156,6 +161,33 @@ class Ngrams:
         ids, owners = np.concatenate(found, axis=1)
         order = np.argsort(owners, kind="stable")
         return ids[order], owners[order]
+
+
+class BucketIndex:
+    """Finds the rows of buckets of which not all have one.
+
+    Parameters
+    ----------
+    kept
+        The bucket of each row.
+    """
+
+    def __init__(self, kept: Rows) -> None:
+        self._rows = np.argsort(kept, kind="stable")
+        self._sorted = kept[self._rows]
+
+    def find(self, buckets: Ids | Rows) -> Ids:
+        """Return the row of each bucket, -1 for those that have none.
+
+        Parameters
+        ----------
+        buckets
+            In any order.
+        """
+        if not len(self._sorted):
+            return np.full(len(buckets), -1)
+        places = np.minimum(np.searchsorted(self._sorted, buckets), len(self._sorted) - 1)
+        return np.where(self._sorted[places] == buckets, self._rows[places], -1)
 
 
 @dataclass(frozen=True)
@@ -219,8 +251,8 @@ class Subwords:
     minn, maxn
         The least and greatest length of an n-gram in characters.
     kept
-        The buckets that have a row, in ascending order; the others, which no word of the training had, are zeros. None
-        if all have one.
+        The bucket of each row; the others, which no word of the training had, are zeros. None if all buckets have a
+        row, in their order.
     bucket
         The number of buckets; by default as many as there are rows.
 
@@ -281,11 +313,14 @@ class Subwords:
         """Return the rows of buckets, and the owners, without those buckets that have no row."""
         if self.kept is None:
             return buckets, owners
-        if not len(self.kept):
-            return buckets[:0], owners[:0]
-        rows = np.minimum(np.searchsorted(self.kept, buckets), len(self.kept) - 1)
-        there = self.kept[rows] == buckets
+        rows = self._index.find(buckets)
+        there = rows >= 0
         return rows[there], owners[there]
+
+    @cached_property
+    def _index(self) -> BucketIndex:
+        assert self.kept is not None
+        return BucketIndex(self.kept)
 
     def find_own_rows(self, words: Sequence[bytes], vectors: Floats) -> Floats:
         """Return the own rows with which the vectors of words are the means of all their rows.
@@ -301,13 +336,20 @@ class Subwords:
         sizes = counts[:, None].astype(np.float64)
         return np.asarray((sizes + 1) * vectors - sizes * means, np.float32)
 
-    def expand_rows(self) -> Floats:
-        """Return a row for every bucket: zeros for those that have none."""
+    def expand_rows(self, start: int = 0, end: int | None = None) -> Floats:
+        """Return a row for each of some buckets, by default all: zeros for those that have none.
+
+        Parameters
+        ----------
+        start, end
+            The first bucket, and the one after the last.
+        """
         if self.kept is None:
-            return self.rows
-        rows = np.zeros((self.ngrams.bucket, self.rows.shape[1]), np.float32)
-        rows[self.kept] = self.rows
-        return rows
+            return self.rows[start:end]
+        buckets = np.arange(*slice(start, end).indices(self.ngrams.bucket))
+        expanded, rows = np.zeros((len(buckets), self.rows.shape[1]), np.float32), self._index.find(buckets)
+        expanded[rows >= 0] = self.rows[rows[rows >= 0]]
+        return expanded
 
     def has_ngrams(self, word: str) -> bool:
         """Return whether a word has an n-gram, and so a vector, without computing any."""

@@ -411,8 +411,11 @@ def _read_subwords(options: Any, tensors: Tensors, directory: Path) -> Subwords 
     if rows is None or len(rows) != (ngrams.bucket if kept is None else len(kept)):
         found = 0 if rows is None else len(rows)
         raise FormatError(f"{directory} has {found} rows of n-grams for {ngrams.bucket} buckets; save the model again")
-    if kept is not None and len(kept) and (kept[0] < 0 or kept[-1] >= ngrams.bucket or (np.diff(kept) <= 0).any()):
-        raise FormatError(f"{directory} has {len(kept)} buckets that are not in order; save the model again")
+    if kept is not None and len(kept):
+        ascending = np.sort(kept)
+        if ascending[0] < 0 or ascending[-1] >= ngrams.bucket or (np.diff(ascending) == 0).any():
+            problem = f"{len(kept)} buckets that are not different numbers below {ngrams.bucket}"
+            raise FormatError(f"{directory} has {problem}; save the model again")
     return Subwords(rows, ngrams.min_n, ngrams.max_n, kept, ngrams.bucket)
 
 

@@ -235,13 +235,8 @@ def _read_option(source: Source, name: str, usual: Any) -> Any:
 
 def _write_ngrams(file: IO[bytes], subwords: Subwords) -> None:
     """Write a row for each bucket: zeros for those that have none."""
-    bucket, columns = subwords.ngrams.bucket, subwords.rows.shape[1]
-    kept = np.arange(bucket) if subwords.kept is None else subwords.kept
-    for start in range(0, bucket, ROWS_AT_ONCE):
-        part = np.zeros((min(ROWS_AT_ONCE, bucket - start), columns), "<f4")
-        first, last = np.searchsorted(kept, [start, start + len(part)])
-        part[kept[first:last] - start] = subwords.rows[first:last]
-        file.write(part.data)
+    for start in range(0, subwords.ngrams.bucket, ROWS_AT_ONCE):
+        file.write(np.ascontiguousarray(subwords.expand_rows(start, start + ROWS_AT_ONCE), "<f4").data)
 
 
 @contextmanager

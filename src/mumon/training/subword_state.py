@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from mumon.corpus.subwords import Bags, Ngrams, Subwords, encode_word
+from mumon.corpus.subwords import Bags, BucketIndex, Ngrams, Subwords, encode_word
 from mumon.corpus.vocabulary import Counts, Vocabulary
 from mumon.errors import FormatError, OptionError
 from mumon.formats.directory import LoadedModel
@@ -44,7 +44,7 @@ class SubwordState(ModelState):
     """
 
     bags: Bags
-    kept: NDArray[np.int32]  # the buckets that have rows, in ascending order
+    kept: NDArray[np.int32]  # the bucket of each row of n-grams: those that words have, then others, in their order
     _wv: FastTextVectors
 
     @property
@@ -99,10 +99,11 @@ class SubwordState(ModelState):
         old, columns, settings = self.vocabulary, self.vector_size, self.settings
         words = [encode_word(word) for word in vocabulary.words]
         kept_before = self._find_kept(old, subwords)
-        kept = np.union1d(kept_before, self.ngrams.find_buckets(words)).astype(np.int32)
+        found = self.ngrams.find_buckets(words)
+        kept = np.concatenate([found, np.setdiff1d(kept_before, found)])
         bags = self.ngrams.build_bags(words, kept)
         known = np.full(len(words), -1) if old is None else old.rows_of(vocabulary.words)
-        places = len(words) + np.searchsorted(kept, kept_before)
+        places = len(words) + BucketIndex(kept).find(kept_before)
         with choose_progress(self.progress) if progress is None else nullcontext(progress) as shown:
             check_memory(len(words), columns, settings, shown, self.on_disk, len(kept), len(bags.members))
             source = allocate_matrix(len(words) + len(kept), columns, self.on_disk)
