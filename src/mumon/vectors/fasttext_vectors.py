@@ -90,10 +90,7 @@ class FastTextVectors(WordVectors):
         self, vector_size: int, min_n: int, max_n: int, bucket: int, count: int = 0, dtype: Any = np.float32
     ) -> None:
         super()._reserve(vector_size, count, dtype)
-        from mumon.corpus.subwords import (
-            Ngrams,
-            Subwords,
-        )  # here, so that other vectors load without the corpus package
+        from mumon.corpus.subwords import Ngrams, Subwords  # other vectors do without the corpus package
 
         ngrams = Ngrams(min_n, max_n, bucket)
         none = np.zeros((0, self.vector_size), np.float32)
