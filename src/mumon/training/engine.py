@@ -30,7 +30,7 @@ from mumon.training.weights import Matrix, allocate_matrix, make_shared_weights
 # epoch even for short corpora.
 BLOCK_TOKENS, MIN_BLOCK_TOKENS, BLOCKS_PER_EPOCH = 16_384, 1_024, 256
 
-FREQUENT_ROW = 1e-3  # share of all tokens from which on a row of a bag is exchanged with every piece of a block
+FREQUENT_ROW = 2e-3  # share of all tokens from which on a row of a bag is exchanged with every piece of a block
 
 Ids = npt.NDArray[np.int32]
 TrainBlock = Callable[[int, int, float], BlockResult]  # of an epoch, a block and a rate
