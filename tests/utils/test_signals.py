@@ -183,6 +183,7 @@ def test_a_short_soak_finds_nothing_and_keeps_its_books(corpus):
     program, ledger = Path(__file__).parents[2] / "soak" / "run.py", corpus.parent / "ledger.json"
     options = "--dim 8 --epochs 60 --threads 1 --min-count 1"
     command = [sys.executable, program, corpus, "--minutes", "0.1", "--ledger", ledger, "--options", options]
+    command += ["--tolerance", "0.1"]  # undisturbed runs of this small text with two threads differ by 0.04
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     found = json.loads(ledger.read_text())
