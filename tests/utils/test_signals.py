@@ -190,10 +190,11 @@ def test_a_short_soak_finds_nothing_and_keeps_its_books(corpus):
     assert found["problems"] == [] and found["lost checkpoints"] == found["corrupt checkpoints"] == 0
 
 
-def test_killed_again_and_again_it_ends_in_the_same_bytes(corpus):
+def test_killed_again_and_again_it_ends_in_the_same_bytes(corpus, kernels, monkeypatch):
     """Kills fall anywhere, also into the writing of checkpoints, which takes nearly all the time here."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", kernels["NUMBA_CACHE_DIR"])  # compiling would take longer than a run lives
     random, folder = np.random.default_rng(7), corpus.parent / "m.checkpoints"
-    epochs, places = "400", set()
+    epochs, places = "1500", set()  # more than five runs can train, also on a fast machine
     for _ in range(5):
         process = start(corpus, "--epochs", epochs, "--checkpoint-every", "0.05s", "--resume")
         wait_for(process, "start")
